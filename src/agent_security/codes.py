@@ -1,0 +1,46 @@
+"""Every `code` a decision can carry, with the kind of question it is and what it means.
+
+One row a code; the documents print this table, and a test holds that no module uses a word
+that is not in it. Codes are stable: scripts rely on them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Kind(StrEnum):
+    """What sort of question an ASK is."""
+
+    NONE = ""
+    QUESTION = "question"
+    """A person would be asked; rules, modes and "always" may answer it."""
+    CONFIRM = "confirm"
+    """A person must say yes; nothing else answers it, and no mode skips it."""
+
+
+class Code(NamedTuple):
+    kind: Kind
+    meaning: str
+
+
+_N, _Q, _C = Kind.NONE, Kind.QUESTION, Kind.CONFIRM
+
+CODES: dict[str, Code] = {
+    # every gate
+    "ok": Code(_N, "no objection"),
+    "no_gate": Code(_N, "no gate answered, which is a refusal"),
+    "gate_error": Code(_N, "a gate broke, which is a refusal"),
+    # spine
+    "aborted": Code(_N, "the session is being stopped"),
+    "tool_call_cap": Code(_N, "the session's cap on tool calls is reached"),
+    "refused_by_person": Code(_N, "a person said no"),
+    "nobody_to_ask": Code(_N, "a question came up and nobody was there to answer it"),
+    "approved": Code(_N, "a person said yes"),
+    # validation, §3.1
+    "unknown_tool": Code(_N, "no tool of that name is active in this session"),
+    "bad_arguments": Code(_N, "the arguments do not fit the tool's schema"),
+    # plan, §6.2
+    "plan_first": Code(_C, "--approve-plan is on and this turn's plan has no approval yet"),
+}
