@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from agent_security.context_cut import cut_message
 from agent_security.context_summary import is_summary, split_system, summary_of
-from agent_security.history import Message, groups_of, repair_history, text_of
+from agent_security.history import Message, groups_of, is_paired, repair_history, text_of
 from agent_security.token_estimate import message_tokens, schema_tokens
 
 _SCALE_LOW, _SCALE_HIGH = 0.5, 3.0
@@ -26,6 +26,8 @@ _TELLING_TOKENS = 500
 _ROOM = 0.75
 """Steps 2 and 3 go this far below the threshold, so that the next turn does not trim again."""
 _LEAST_CHARS = 200
+_SUMMARY_TOKENS = 200
+"""Room left for the summary while the width is chosen."""
 
 
 class Trim(NamedTuple):
@@ -43,6 +45,39 @@ class _Seen(NamedTuple):
     first: Message
     last: Message
     tokens: float
+
+
+class _History(NamedTuple):
+    """A history in its parts; `request` is the person's newest message."""
+
+    prompt: list[Message]
+    summaries: list[Message]
+    body: list[Message]
+    groups: list[list[Message]]
+    request: Message | None
+
+    @classmethod
+    def of(cls, messages: list[Message]) -> _History:
+        start = 0
+        while start < len(messages) and messages[start].get("role") in ("system", "developer"):
+            start += 1
+        prompt: list[Message] = []
+        summaries = [message for message in messages[:start] if is_summary(message)]
+        for message in messages[:start]:
+            if not is_summary(message):
+                plain, joined = split_system(message)
+                prompt.append(plain)
+                summaries += [joined] if joined else []
+        body = messages[start:]
+        return cls(prompt, summaries, body, groups_of(body), _newest_request(body))
+
+    def kept(self, size: int) -> tuple[list[Message], list[Message]]:
+        """(the request and the last groups that hold `size` messages, what is dropped)."""
+        recent = [message for group in _recent(self.groups, size) for message in group]
+        dropped = self.body[: len(self.body) - len(recent)]
+        if self.request is None or all(message is not self.request for message in dropped):
+            return recent, dropped
+        return [self.request, *recent], [message for message in dropped if message is not self.request]
 
 
 class ContextBudget:
@@ -85,12 +120,19 @@ class ContextBudget:
         self._measured = self._tool_tokens + self._raw(messages)
         return round(self._measured * self.scale)
 
+    def _start(self, messages: Sequence[Message]) -> int:
+        """How many messages were there, the same, at the last look."""
+        seen = self._seen
+        return (
+            seen.length
+            if seen is not None and messages is seen.messages and _only_grew(messages, seen)
+            else 0
+        )
+
     def _raw(self, messages: Sequence[Message]) -> float:
         """Only what was appended since the last look is measured."""
-        seen = self._seen
-        start, total = 0, 0.0
-        if seen is not None and messages is seen.messages and _only_grew(messages, seen):
-            start, total = seen.length, seen.tokens
+        start = self._start(messages)
+        total = self._seen.tokens if self._seen is not None and start else 0.0
         total += sum(message_tokens(messages[at]) for at in range(start, len(messages)))
         if messages:
             self._seen = _Seen(messages, len(messages), messages[0], messages[-1], total)
@@ -113,11 +155,15 @@ class ContextBudget:
     # --- trimming -----------------------------------------------------------------------------
 
     def check_and_trim(self, messages: list[Message]) -> Trim:
-        """The messages as they are, the same list, while they are under the threshold; else trimmed."""
+        """The messages as they are, the same list, while they are under the threshold; else trimmed.
+
+        A call without its result, or a text between the two, is mended on the way.
+        """
         limit = int(self.max_tokens * self.trim_threshold)
+        start = self._start(messages)
         estimate = self.estimate(messages)
         if estimate <= limit:
-            return Trim(messages)
+            return Trim(messages if is_paired(messages, start) else repair_history(messages))
         return self._trim(messages, limit, f"estimate {estimate} tokens over {limit} of {self.max_tokens}")
 
     def trim_harder(self, messages: list[Message]) -> Trim:
@@ -127,10 +173,10 @@ class ContextBudget:
         return self._trim(messages, half, f"the server refused {estimate} estimated tokens as too many")
 
     def _trim(self, messages: list[Message], limit: int, reason: str) -> Trim:
-        whole = repair_history(messages)
-        trimmed, cut = self._shorter(self._fewer(whole, limit), limit)
+        history = _History.of(repair_history(messages))
+        trimmed, cut = self._shorter(self._window(history, self._widest(history, limit)), limit)
         if self.estimate(trimmed) > limit:
-            trimmed, cut = self._shorter(self._window(whole, 0), limit)
+            trimmed, cut = self._shorter(self._window(history, 0), limit)
         after = self.estimate(trimmed)
         more = f", {cut} cut" if cut else ""
         if after > limit:
@@ -139,27 +185,21 @@ class ContextBudget:
             trimmed, f"{reason}: {len(messages)} messages became {len(trimmed)}{more}, now {after} tokens"
         )
 
-    def _fewer(self, messages: list[Message], limit: int) -> list[Message]:
-        """Steps 1 and 2: the widest window of last messages that fits, at most `keep_recent` wide."""
-        size = self.keep_recent
-        kept = self._window(messages, size)
-        while size > 1 and self.estimate(kept) > limit:
-            size -= 1
-            kept = self._window(messages, size)
-        return kept
+    def _widest(self, history: _History, limit: int) -> int:
+        """Steps 1 and 2: how many last messages fit, at most `keep_recent`, at least one."""
+        for size in range(self.keep_recent, 1, -1):
+            kept = [*history.prompt, *history.kept(size)[0]]
+            if self.estimate(kept) + _SUMMARY_TOKENS <= limit:
+                return size
+        return 1
 
-    def _window(self, messages: list[Message], size: int) -> list[Message]:
+    def _window(self, history: _History, size: int) -> list[Message]:
         """The system prompt, the summary, the request where it is not among the last, the last."""
-        prompt, summaries, body = _parts(messages)
-        recent = [message for group in _recent(groups_of(body), size) for message in group]
-        dropped = body[: len(body) - len(recent)]
-        request = _newest_request(body)
-        if request is not None and any(message is request for message in dropped):
-            recent = [request, *recent]
-            dropped = [message for message in dropped if message is not request]
+        kept, dropped = history.kept(size)
+        summaries = history.summaries
         if dropped:
             summaries = [summary_of([*summaries, *dropped], self._tools)]
-        return self._with_summary(prompt, summaries[0] if summaries else None) + recent
+        return self._with_summary(history.prompt, summaries[0] if summaries else None) + kept
 
     def _with_summary(self, prompt: list[Message], summary: Message | None) -> list[Message]:
         if summary is None:
@@ -189,23 +229,6 @@ def _only_grew(messages: Sequence[Message], seen: _Seen) -> bool:
 def _chars(message: Message) -> int:
     calls = message.get("tool_calls")
     return len(text_of(message)) + (len(json.dumps(calls, default=str)) if calls else 0)
-
-
-def _parts(messages: list[Message]) -> tuple[list[Message], list[Message], list[Message]]:
-    """(system prompt, earlier summaries, conversation)."""
-    start = 0
-    while start < len(messages) and messages[start].get("role") in ("system", "developer"):
-        start += 1
-    prompt: list[Message] = []
-    summaries: list[Message] = []
-    for message in messages[:start]:
-        if is_summary(message):
-            summaries.append(message)
-            continue
-        plain, joined = split_system(message)
-        prompt.append(plain)
-        summaries += [joined] if joined else []
-    return prompt, summaries, messages[start:]
 
 
 def _newest_request(body: Sequence[Message]) -> Message | None:

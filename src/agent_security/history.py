@@ -168,6 +168,25 @@ def repair_history(messages: Sequence[Message]) -> list[Message]:
     return repaired
 
 
+def is_paired(messages: Sequence[Message], start: int = 0) -> bool:
+    """Whether every call from `start` on (or the group `start` lies in) has its results right behind it."""
+    while 0 < start <= len(messages) and messages[start - 1].get("role") == "tool":
+        start -= 1
+    if 0 < start <= len(messages) and calls_of(messages[start - 1]):
+        start -= 1
+    open_ids: list[object] = []
+    for at in range(start, len(messages)):
+        message = messages[at]
+        if message.get("role") == "tool":
+            if not open_ids or open_ids.pop(0) != message.get("tool_call_id"):
+                return False
+        elif open_ids:
+            return False
+        else:
+            open_ids = [call.get("id") for call in calls_of(message)]
+    return not open_ids
+
+
 def _answers(messages: Sequence[Message]) -> dict[str, list[int]]:
     """tool_call_id -> where its results stand."""
     found: dict[str, list[int]] = {}

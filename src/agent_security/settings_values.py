@@ -82,9 +82,8 @@ def seconds(low: float, high: float) -> Kind:
 
     def parse(raw: object) -> float:
         if isinstance(raw, str):
-            match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([smh]?)\s*", raw)
+            match = re.fullmatch(r"\s*(-?[0-9]+(?:\.[0-9]+)?)\s*([smh]?)\s*", raw)
             if not match:
-                _in_range(_number(raw), low, high)
                 raise ValueError(f"{raw!r} is not a time: write seconds, 90s, 10m or 2h")
             raw = float(match[1]) * _UNITS_S[match[2]]
         value = _number(raw)
@@ -198,10 +197,10 @@ def domain(word: str) -> str:
     name = word.lower().rstrip(".")
     if name.startswith("@"):
         return one_of(*PRESETS)(name)
+    if re.fullmatch(rf"\*\.{_LABEL}", name):
+        raise ValueError(f"{word!r} would open a whole top-level domain")
     if not re.fullmatch(rf"(\*\.)?({_LABEL}\.)+{_LABEL}", name) or re.fullmatch(r"[0-9.]+", name):
         raise ValueError(f"{word!r} is no domain: write a name, *.name or one of {', '.join(PRESETS)}")
-    if name.startswith("*.") and name.count(".") < 2:
-        raise ValueError(f"{word!r} would open a whole top-level domain")
     return name
 
 

@@ -15,7 +15,7 @@ from typing import Any
 _DIGITS = string.digits.encode()
 _UPPER = string.ascii_uppercase.encode()
 _LOWER = string.ascii_lowercase.encode()
-_BLANK = b" \t\r\n"
+_ASCII = bytes(range(128))
 _PUNCTUATION = string.punctuation.encode()
 
 _MESSAGE_TOKENS = 4
@@ -36,7 +36,7 @@ def text_tokens(text: str) -> float:
         total += (len(left) - len(rest)) * weight
         left = rest
     lines, pairs = data.count(b"\n"), data.count(b"  ") + data.count(b"\t\t")
-    others = len(left) - len(left.translate(None, bytes(range(128))))
+    others = len(left.translate(None, _ASCII))
     return total + others * _NOT_ASCII + lines * _LINE_END + pairs * _BLANK_PAIR
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from agent_security.errors import AuditError
 from agent_security.frontends.audit_timeline import Paint, timeline_line
 from agent_security.settings import no_color, state_dir
-from agent_security.text import for_terminal
+from agent_security.text import break_ci_commands, for_terminal
 from agent_security.tools.audit_verify import Verification, read_log, verify_log
 
 _BROKEN, _WRONG_USE, _COULD_NOT_TELL = 1, 2, 3
@@ -53,17 +55,27 @@ def log_path(session: str) -> Path:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, as recorded.")
 def show(session: str, events: tuple[str, ...], tools: tuple[str, ...], as_json: bool) -> None:
     """Print a session's timeline. SESSION is a log file, its folder, or a session id."""
-    paint = Paint(on=sys.stdout.isatty() and not no_color())
+    terminal = sys.stdout.isatty()
+    paint = Paint(on=terminal and not no_color())
     try:
         for record in read_log(log_path(session)):
             if events and record.get("event") not in events:
                 continue
             if tools and record.get("tool") not in tools:
                 continue
-            click.echo(json.dumps(record) if as_json else timeline_line(record, paint))
+            if as_json:
+                click.echo(_json_line(record))
+            else:
+                line = timeline_line(record, paint)
+                click.echo(line if terminal else break_ci_commands(line))
     except AuditError as error:
         click.echo(for_terminal(str(error)), err=True)
         sys.exit(_COULD_NOT_TELL)
+
+
+def _json_line(record: Mapping[str, Any]) -> str:
+    """ASCII, the same value, and no `##vso[` for a CI system to obey (CONTRACTS §2)."""
+    return json.dumps(record).replace("##", "#\\u0023")
 
 
 @command.command()
