@@ -12,6 +12,7 @@
     ├── ChangeError            a change set could not be read, applied or undone
     ├── AuditError             the log cannot be written: nothing may run
     ├── ProviderError          the model's endpoint failed                  exit 6
+    │   └── ContextLengthError  the messages do not fit the model's window
     └── Aborted                the session was told to stop (§6.3)
 
 A refusal is not an error: it is a `Decision`.
@@ -77,6 +78,10 @@ class ProviderError(AgentSecurityError):
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+
+
+class ContextLengthError(ProviderError):
+    """The messages do not fit the model's window: trim once and try again, then give up."""
 
 
 class Aborted(AgentSecurityError):
