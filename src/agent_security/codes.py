@@ -41,6 +41,17 @@ CODES: dict[str, Code] = {
     # validation, §3.1
     "unknown_tool": Code(_N, "no tool of that name is active in this session"),
     "bad_arguments": Code(_N, "the arguments do not fit the tool's schema"),
+    # prompt injection, §1
+    "intent_drift": Code(_Q, "a sensitive command, path or address that the request does not mention"),
+    "intent_mention": Code(_N, "a sensitive word in content or prose, not in the request; recorded"),
+    "unnamed_host": Code(_C, "a host that the person did not name and no setting opened"),
+    "unnamed_value": Code(_C, "a recipient, package or other value for a sink that the person did not give"),
+    "data_in_url": Code(_C, "a long or encoded part of an address, which could carry data out"),
+    "private_value": Code(_C, "a value that was kept private stands in what would be sent"),
+    "leak_possible": Code(_C, "foreign text and a secret were read; an opened host would be reached"),
+    "leak_sequence": Code(_N, "foreign text and a secret were read; a host nobody named would be reached"),
+    # secrets, §5
+    "placeholder_written": Code(_N, "a placeholder for a secret would be written into a file"),
     # plan, §6.2
     "plan_first": Code(_C, "--approve-plan is on and this turn's plan has no approval yet"),
 }
