@@ -52,6 +52,16 @@ CODES: dict[str, Code] = {
     "leak_sequence": Code(_N, "foreign text and a secret were read; a host nobody named would be reached"),
     # secrets, §5
     "placeholder_written": Code(_N, "a placeholder for a secret would be written into a file"),
+    # effects: what a change set would do (DESIGN §3.2, D11)
+    "first_tier": Code(_C, "a file that runs on the person's machine by itself, or binds the next agent"),
+    "secret_file": Code(_C, "a file that holds, by its name, credentials"),
+    "second_tier": Code(_Q, "a file that runs when somebody builds, tests or pushes"),
+    "many_deletions": Code(_Q, "many files, or a repository's history, are deleted at once"),
+    "made_executable": Code(_Q, "an existing file becomes a program"),
+    "link_out": Code(_N, "a link that leads out of the workspace"),
+    "set_id": Code(_N, "a file that would run with another's rights"),
+    "special_file": Code(_N, "a device, socket or pipe"),
+    "too_large": Code(_N, "more changes or bytes than one call may make"),
     # plan, §6.2
     "plan_first": Code(_C, "--approve-plan is on and this turn's plan has no approval yet"),
 }
