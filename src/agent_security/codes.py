@@ -41,6 +41,7 @@ CODES: dict[str, Code] = {
     # validation, §3.1
     "unknown_tool": Code(_N, "no tool of that name is active in this session"),
     "bad_arguments": Code(_N, "the arguments do not fit the tool's schema"),
+    "policy": Code(_N, "the hard policy refuses it"),
     # paths, §2.3 layer 1
     "path_malformed": Code(_N, "the path is empty, too long, or holds what no file name can hold"),
     "path_home": Code(_N, "the path starts with ~ or $HOME, which file tools do not expand"),
@@ -71,16 +72,13 @@ CODES: dict[str, Code] = {
     "too_large": Code(_N, "the answer is larger than allowed"),
     "too_many_redirects": Code(_N, "the answer redirects too often"),
     "redirect_elsewhere": Code(_N, "the answer redirects to a host that nobody opened"),
-    # intent, modes and rules, §1.4, §2.2, CONTRACTS §6
-    "intent_drift": Code(_Q, "the call names something sensitive that the person did not ask for"),
-    "untrusted_sink": Code(_C, "what would leave does not come from the person"),
+    # modes and rules, §2.2, CONTRACTS §6
     "always_confirm": Code(_C, "this cannot be taken back, so a person must say yes"),
     "rule_deny": Code(_N, "a rule of the settings denies it"),
     "rule_ask": Code(_Q, "a rule of the settings asks for it"),
     "rule_allow": Code(_N, "a rule of the settings allows it"),
     "mode_write": Code(_Q, "this mode asks before a file is changed"),
     "mode_execute": Code(_Q, "this mode asks before a command runs"),
-    "host_not_named": Code(_C, "a host that neither the person nor a rule named"),
     "opaque_network": Code(_Q, "code that no parser can judge, with a way to the network"),
     "sandboxed": Code(_N, "the settings let commands run unasked behind a proven wall"),
     "read_only_command": Code(_N, "a command known to change nothing"),
