@@ -13,7 +13,7 @@ import difflib
 from collections.abc import Callable
 
 from agent_security import net, paths, prompt_safety, tool_policy
-from agent_security.argument_values import read_arguments
+from agent_security.gates_arguments import read_arguments
 from agent_security.calls import Effect, ToolCall
 from agent_security.codes import CODES, Kind
 from agent_security.decision import Check, Decision, Verdict, allow, ask, deny, strictest

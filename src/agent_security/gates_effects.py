@@ -51,7 +51,9 @@ def judge_effects(
     try:
         answers = _by_rule(changes, context) + _by_finding(changes, context, seen)
     except Exception as error:  # a judgement that breaks is a refusal, as in every gate
-        return (Judged(deny(_GATE, "gate_error", f"the judgement broke ({type(error).__name__})"), everything),)
+        return (
+            Judged(deny(_GATE, "gate_error", f"the judgement broke ({type(error).__name__})"), everything),
+        )
     groups = _grouped(_without_refused(answers))
     if apply == "ask":
         spoken = {path for judged in groups for path in judged.paths if not judged.decision.allowed}

@@ -11,7 +11,7 @@ from agent_security.decision import Check, Decision, Verdict, allow, ask, deny
 from agent_security.net import host_matches, host_of
 from agent_security.permissions import Rule, mode_verdict, verdict_in_mode
 from agent_security.session import JudgeContext
-from agent_security.shell import Command
+from agent_security.shell import Command, parse_line
 
 __all__ = ["allowing_rule", "changes_nothing", "permission"]
 
@@ -106,6 +106,10 @@ def _subject(call: ToolCall, context: JudgeContext) -> str:
     """What the question is about, as it stands in the call; front ends neutralise it before showing."""
     spec, args = context.tools[call.name], call.args
     if spec.effect is Effect.NETWORK:
-        return "; ".join(f"{host}: {context.provenance.where_from(host)}" for host in _hosts(call, context) if host)
+        return "; ".join(
+            f"{host}: {context.provenance.where_from(host)}" for host in _hosts(call, context) if host
+        )
+    if call.name == "run_bash":
+        return ", ".join(dict.fromkeys(c.name or c.text for c in parse_line(str(args["command"])).commands))
     names = spec.path_args if spec.effect is Effect.WRITE else ()
     return ", ".join(str(args[name]) for name in names if name in args) or call.name

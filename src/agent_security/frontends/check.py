@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -17,12 +18,12 @@ from agent_security.calls import ToolCall
 from agent_security.decision import Decision
 from agent_security.errors import AgentSecurityError, UsageError
 from agent_security.gates import judge_call
-from agent_security.judge_alone import judge_context_for
+from agent_security.judging import judge_context_for
 from agent_security.net import host_of
 from agent_security.permissions import Rules
 from agent_security.ports import Resolver
 
-__all__ = ["answer_line", "as_json", "command", "run"]
+__all__ = ["LineError", "Output", "answer_line", "as_json", "command", "run"]
 
 _MAX_LINE_CHARS = 32 * 1024 * 1024
 _FIELDS: dict[str, type] = {
@@ -36,7 +37,9 @@ _FIELDS: dict[str, type] = {
 }
 
 
-class _Output(Protocol):
+class Output(Protocol):
+    """What an answer is written to."""
+
     def write(self, text: str, /) -> object: ...
     def flush(self) -> object: ...
 
@@ -51,7 +54,7 @@ class LineError(UsageError):
 
 def run(
     stdin: Iterable[bytes] | Iterable[str],
-    stdout: _Output,
+    stdout: Output,
     *,
     offline: bool = False,
     rules: Rules | None = None,
@@ -162,7 +165,10 @@ def _args_json(fields: Mapping[str, Any]) -> str:
 
 def _resolver(fields: Mapping[str, Any], *, offline: bool) -> Resolver | None:
     """The line's own answers. A host that is not among them is judged by its letters, or, offline, fails."""
-    known = {host_of(f"http://{host}/") or host.lower(): tuple(found) for host, found in (fields.get("resolve") or {}).items()}
+    known = {
+        host_of(f"http://{host}/") or host.lower(): tuple(found)
+        for host, found in (fields.get("resolve") or {}).items()
+    }
     args = fields.get("args")
     host = host_of(str(args.get("url", ""))) if isinstance(args, dict) else ""
     if not offline and host not in known:
@@ -180,5 +186,4 @@ def _resolver(fields: Mapping[str, Any], *, offline: bool) -> Resolver | None:
 @click.option("--offline", is_flag=True, help="A name without an answer in `resolve` is a failure, so deny.")
 def command(offline: bool) -> None:
     """Judge tool calls without running them: JSON lines in, JSON lines out."""
-    out = click.get_text_stream("stdout", encoding="utf-8")
-    raise SystemExit(run(click.get_binary_stream("stdin"), out, offline=offline))
+    raise SystemExit(run(sys.stdin.buffer, sys.stdout, offline=offline))

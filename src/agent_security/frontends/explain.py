@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
@@ -10,9 +11,9 @@ from agent_security.calls import Mode, ToolCall
 from agent_security.codes import CODES, Kind
 from agent_security.decision import Decision
 from agent_security.errors import AgentSecurityError
-from agent_security.frontends.check import _Output as Output
+from agent_security.frontends.check import Output
 from agent_security.gates import GATES, judge_call
-from agent_security.judge_alone import judge_context_for
+from agent_security.judging import judge_context_for
 from agent_security.permissions import Rules
 from agent_security.text import for_terminal
 
@@ -52,7 +53,9 @@ def trail_lines(decision: Decision, mode: str) -> list[str]:
     ]
     asked = len(decision.trail)
     lines += [f"  {gate.__name__:<{width}}  not asked" for gate in GATES[asked:]]
-    lines.append(f"{decision.word}, in mode {mode}: {decision.gate}, {decision.code}: {CODES[decision.code].meaning}")
+    lines.append(
+        f"{decision.word}, in mode {mode}: {decision.gate}, {decision.code}: {CODES[decision.code].meaning}"
+    )
     return lines
 
 
@@ -63,11 +66,15 @@ def _word(step: Decision) -> str:
 @click.command(name="explain")
 @click.argument("tool")
 @click.argument("args_json", metavar="JSON")
-@click.option("--mode", default=str(Mode.DEFAULT), type=click.Choice([str(mode) for mode in Mode]), help="Judge in this mode.")
+@click.option(
+    "--mode",
+    default=str(Mode.DEFAULT),
+    type=click.Choice([str(mode) for mode in Mode]),
+    help="Judge in this mode.",
+)
 @click.option("-C", "--working-dir", "cwd", default="", help="The workspace. Default: the current directory.")
 @click.option("--goal", default="", help="What the person asked for.")
 def command(tool: str, args_json: str, mode: str, cwd: str, goal: str) -> None:
     """Show the whole trail for one tool call, judged and not run."""
     cwd = os.path.abspath(cwd) if cwd else ""
-    out = click.get_text_stream("stdout")
-    raise SystemExit(run(tool, args_json, out, mode=mode, cwd=cwd, user_goal=goal))
+    raise SystemExit(run(tool, args_json, sys.stdout, mode=mode, cwd=cwd, user_goal=goal))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent_security.errors import UsageError
-from agent_security.tools.schemas_bounded import BOUNDS, bounded_parameters, bounded_schemas
+from agent_security.tools.validators_schemas import BOUNDS, bounded_parameters, bounded_schemas
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -91,7 +91,9 @@ def _is_search_pattern(text: str) -> bool:
     try:
         re.compile(text)
     except re.error as error:
-        return not str(error.msg).startswith(("unterminated", "missing )", "unbalanced", "bad character range"))
+        return not str(error.msg).startswith(
+            ("unterminated", "missing )", "unbalanced", "bad character range")
+        )
     except (RecursionError, OverflowError):
         return False
     return True
