@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from typing import Any
 
 from agent_security import net, paths, prompt_safety, tool_policy
 from agent_security.gates_arguments import read_arguments
@@ -153,12 +154,22 @@ def intent(call: ToolCall, context: JudgeContext) -> Decision:
     sink = _sink_check(call, context)
     if not sink.ok:
         return _in_mode("intent", sink, call, context)
-    drift = prompt_safety.intent_check("\n".join(context.goals), context.scratchpad, call.name, call.args)
+    args = _what_travels(call, context)
+    drift = prompt_safety.intent_check("\n".join(context.goals), context.scratchpad, call.name, args)
     if drift.ok:
         return allow("intent")
     if CODES[drift.code].kind is Kind.NONE:
         return allow("intent", drift.code, drift.sentence)
     return _in_mode("intent", drift, call, context)
+
+
+def _what_travels(call: ToolCall, context: JudgeContext) -> dict[str, Any]:
+    """The arguments, URLs without their fragment: that part never leaves the machine."""
+    args = call.args
+    for name, role in context.tools[call.name].sinks:
+        if role == "url" and isinstance(args.get(name), str):
+            args[name] = args[name].partition("#")[0]
+    return args
 
 
 def _sink_check(call: ToolCall, context: JudgeContext) -> Check:
