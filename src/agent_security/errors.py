@@ -11,6 +11,7 @@
     │       └── SandboxTimeout  the call ran past its time (§4.3)
     ├── ChangeError            a change set could not be read, applied or undone
     ├── AuditError             the log cannot be written: nothing may run
+    ├── NetError               a fetch was refused or failed; carries its code
     ├── ProviderError          the model's endpoint failed                  exit 6
     │   └── ContextLengthError  the messages do not fit the model's window
     └── Aborted                the session was told to stop (§6.3)
@@ -70,6 +71,14 @@ class ChangeError(AgentSecurityError):
 
 class AuditError(AgentSecurityError):
     """The audit log cannot be written, so nothing may run."""
+
+
+class NetError(AgentSecurityError):
+    """A fetch was refused, or the network failed (§2.3). The message reads `code: sentence`."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(f"{code}: {sentence}")
+        self.code = code
 
 
 class ProviderError(AgentSecurityError):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_security.calls import Mode, Status, ToolCall, ToolOutput, ToolResult
+from agent_security.calls import Effect, Mode, Status, ToolCall, ToolOutput, ToolResult
 from agent_security.changes import Applied
 from agent_security.changeset import Change, ChangeSet
 from agent_security.decision import Decision, Verdict, allow, deny
@@ -138,12 +138,19 @@ def drift_of(decision: Decision) -> str:
 # --- 6, 7 ---------------------------------------------------------------------------------------
 
 
-def judge_changes(call: ToolCall, changes: ChangeSet, session: Session) -> Held:
-    """Step 6. Effects, not text. What is refused, or asked about without a yes, is held back."""
+def judge_changes(call: ToolCall, decision: Decision, changes: ChangeSet, session: Session) -> Held:
+    """Step 6. Effects, not text. What is refused, or asked about without a yes, is held back.
+
+    A file tool changes the one file its call names, so what a person allowed about it in step 3
+    is not asked a second time; a command's effect always is.
+    """
     held: Held = {}
+    answered = _answered(call, decision, session)
     for judged in judge_effects(changes, session.judge_context(), session.tally.runs_later, session.apply):
         affected = tuple(change for change in changes.changes if change.path in judged.paths)
         verdict = judged.decision.verdict
+        if verdict is Verdict.ASK and judged.decision.code in answered:
+            verdict = Verdict.ALLOW
         if verdict is Verdict.ASK:
             answer = _put(call, judged.decision, replace(changes, changes=affected), session)
             verdict = Verdict.ALLOW if answer.yes else Verdict.DENY
@@ -160,6 +167,13 @@ def judge_changes(call: ToolCall, changes: ChangeSet, session: Session) -> Held:
             held_back=held,
         )
     return held
+
+
+def _answered(call: ToolCall, decision: Decision, session: Session) -> frozenset[str]:
+    """The codes of the questions that a person said yes to for this very file."""
+    if not decision.allowed or session.tools[call.name].effect is not Effect.WRITE:
+        return frozenset()
+    return frozenset(question.code for question in decision.questions)
 
 
 def _change_fields(change: Change) -> dict[str, Any]:
