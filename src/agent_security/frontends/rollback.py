@@ -1,0 +1,40 @@
+"""`agent-security rollback SESSION`: put back everything a session changed, after a crash too."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("rollback", context_settings={"ignore_unknown_options": True})
+@click.argument("session_id", metavar="SESSION")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask first.")
+@click.option("--keep", is_flag=True, help="Keep what the session changed, and drop what undo needs.")
+def command(session_id: str, yes: bool, keep: bool) -> int:
+    """Put back what a session changed. SESSION is its id, or a beginning that fits only one.
+
+    A file that you changed since is left alone and named.
+    """
+    from agent_security.changes import ChangeStore
+    from agent_security.errors import UsageError
+    from agent_security.frontends.putting_back import undone_lines
+    from agent_security.text import for_terminal
+    from agent_security.wiring.records import record_of
+    from agent_security.wiring.workspace import workspace_at
+
+    record = record_of(session_id)
+    if record.running:
+        raise UsageError(f"session {record.session_id} is still running: end it first")
+    store = ChangeStore(workspace_at(record.working_dir), record.changes_folder)
+    store.recover()
+    if keep:
+        store.keep()
+        store.cleanup()
+        click.echo("kept: nothing of this session can be undone any more", err=True)
+        return 0
+    if not yes and not click.confirm(f"put back what session {record.session_id} changed in {record.working_dir}?"):
+        click.echo("nothing was touched", err=True)
+        return 0
+    undone = store.rollback()
+    for line in undone_lines(undone):
+        click.echo(for_terminal(line))
+    return 1 if undone.conflicts else 0
