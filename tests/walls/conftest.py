@@ -93,7 +93,8 @@ class Project:
         return self.run("python3 probe.py")
 
 
-def _new(owner: int) -> Iterator[Project]:
+def new_project(owner: int) -> Iterator[Project]:
+    """A project of one owner, removed with its walls afterwards."""
     base = Path(os.path.realpath(tempfile.mkdtemp(prefix="walls-")))
     base.chmod(0o755)
     project = Project(base, owner)
@@ -113,7 +114,7 @@ def _new(owner: int) -> Iterator[Project]:
 @pytest.fixture
 def project() -> Iterator[Project]:
     """A project of the user who runs the tests."""
-    yield from _new(os.geteuid())
+    yield from new_project(os.geteuid())
 
 
 @pytest.fixture(params=["own", "of another user"])
@@ -121,7 +122,7 @@ def any_project(request: pytest.FixtureRequest) -> Iterator[Project]:
     """The same, and as root also one of an ordinary user, whom the sandbox has to become."""
     if request.param != "own" and os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    yield from _new(os.geteuid() if request.param == "own" else NOBODY)
+    yield from new_project(os.geteuid() if request.param == "own" else NOBODY)
 
 
 @pytest.fixture

@@ -180,6 +180,22 @@ def test_a_forbidding_kernel_setting_is_named_with_its_remedy(setting: str) -> N
     assert remedy.startswith(f"sudo sysctl -w {setting.replace('/', '.')}=")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_bwrap_its_user_cannot_reach_is_copied_with_its_libraries(monkeypatch: Any) -> None:
+    from conftest import NOBODY, new_project  # type: ignore[import-not-found]
+
+    original = next(iter(binary._candidates()))
+    for project in new_project(NOBODY):
+        private = project.base / "private"
+        private.mkdir(mode=0o700)
+        hidden = original.copy_to(str(private))
+        monkeypatch.setattr(binary, "_candidates", lambda hidden=hidden: iter((hidden,)))
+        output = project.run("id -u; touch made")
+        assert (output.text, len(output.changes)) == (f"{NOBODY}\n", 1)
+        assert project.sandbox._parts.bwrap.path != hidden.path
+        assert os.stat(project.sandbox._parts.bwrap.path).st_uid == 0
+
+
 # --- without a view -----------------------------------------------------------------------------------
 
 
@@ -204,17 +220,28 @@ def test_without_a_view_the_guarantee_is_not_claimed_and_commands_work_on_the_tr
 def test_without_a_view_what_runs_on_the_host_is_read_only(viewless: Any) -> None:
     viewless.write(".git/config", "[core]\n\tbare = false\n")
     viewless.write(".git/hooks/pre-commit", "#!/bin/sh\n")
+    viewless.write("sub/.git/config", "[core]\n\tbare = false\n")
+    viewless.write("sub/.git/hooks/pre-push", "#!/bin/sh\n")
     viewless.write(".envrc", "x\n")
     viewless.write(".vscode/settings.json", "{}\n")
     viewless.write(".env", "KEY=1\n")
     viewless.open()
     output = viewless.run(
-        "for f in .git/config .git/hooks/pre-commit .git/hooks/new .envrc .vscode/settings.json .env;"
-        "do (echo planted > $f) 2>/dev/null; done; mv .git away; cat .env; echo end"
+        "for f in sub/.git/config sub/.git/hooks/pre-push "
+        ".git/config .git/hooks/pre-commit .git/hooks/new .envrc .vscode/settings.json .env;"
+        "do (echo planted > $f) 2>/dev/null; done; mv .git away; mv sub/.git away; cat .env; echo end"
     )
     assert output.text.endswith("end\n")
     assert "KEY" not in output.text
-    for path in (".git/config", ".git/hooks/pre-commit", ".envrc", ".vscode/settings.json", ".env"):
+    for path in (
+        "sub/.git/config",
+        "sub/.git/hooks/pre-push",
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".envrc",
+        ".vscode/settings.json",
+        ".env",
+    ):
         assert "planted" not in (viewless.tree / path).read_text()
     assert not (viewless.tree / ".git/hooks/new").exists()
     assert not (viewless.tree / "away").exists()

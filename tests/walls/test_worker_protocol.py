@@ -55,7 +55,7 @@ def test_one_line_answers_one_request(forger: Any) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        f"read line; printf '%s\\n%s\\n' '{GOOD.decode()}' '{GOOD.decode()}'; sleep 100",
+        f"read line; printf '%s\\n%s\\n' '{GOOD.decode()}' '{GOOD.decode()}' >/tmp/x; cat /tmp/x; sleep 100",
         "read line; echo 'no JSON'; sleep 100",
         "read line; echo '[]'; sleep 100",
         'read line; echo \'{"ok": 1, "text": "x"}\'; sleep 100',

@@ -134,7 +134,7 @@ class BubblewrapSandbox:
         self._keep_mount_points()
         with lines.for_command(self._parts, view) as line:
             words = ["/bin/bash", "--noprofile", "--norc", "-c", command]
-            running = Running(line, self._parts.bwrap, words, lines.command_env(self._parts))
+            running = Running(line, self._parts.bwrap, words, lines.command_env(self._parts), bash=True)
             return process.run(running, timeout_s=timeout_s, stop=self._stop, watch=self._watch)
 
     def _changes_of(self, view: CallView | None) -> ChangeSet:

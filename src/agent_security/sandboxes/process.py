@@ -27,6 +27,22 @@ redaction sees every byte around the later cut."""
 LOOK_EVERY_S = 0.25
 DEATH_S = 10.0
 """How long the dead may take: the kernel unmounts and frees a sandbox's memory meanwhile."""
+FIRST_WORD_S = 5.0
+"""How long bwrap may take to name the namespace's first process, before a kill gives up on it."""
+START = "/run/start"
+START_SCRIPT = r"""
+while :; do
+  mapfile -t REPLY < /proc/1/status
+  [[ ${{REPLY[*]}} == *Seccomp:$'\t'2* ]] && break
+done
+read -t 0 -u {fd} && exit 125
+exec {fd}<&-
+unset REPLY BASH_ENV
+"""
+"""Run by every bash of ours before its command. bwrap ties its processes to their parents only after
+they have started, so a harness that is killed in that moment would leave a command running. The
+script waits until the tie is there, then looks whether the harness still holds its end of a pipe.
+(A bwrap that lost its parent even earlier stays, waiting for ever, and runs nothing.)"""
 _READ_BYTES = 1 << 20
 
 
@@ -82,10 +98,17 @@ class Running:
         *,
         piped_stdin: bool = False,
         pass_fds: tuple[int, ...] = (),
+        bash: bool = False,
     ) -> None:
+        """`bash` says that the command is one; every other command ends with its standard input."""
         self._status, status_write = os.pipe2(os.O_CLOEXEC)
         self._init = -1
         self._said = b""
+        self._killed = False
+        self._lifeline = -1
+        if bash:
+            env = {**env, "BASH_ENV": START}
+            self._hold_lifeline(line)
         try:
             argv = line.argv(bwrap, command, status_write)
             self.process = subprocess.Popen(
@@ -101,7 +124,9 @@ class Running:
                 **line.identity.popen_options(),
             )
         except (OSError, subprocess.SubprocessError) as error:
-            os.close(self._status)
+            for fd in (self._status, self._lifeline):
+                if fd >= 0:
+                    os.close(fd)
             raise SandboxError(f"the sandbox could not be started: {error}") from error
         finally:
             os.close(status_write)
@@ -111,6 +136,11 @@ class Running:
             raise SandboxError("the sandbox has no output")
         self.stdout = self.process.stdout.fileno()
         os.set_blocking(self.stdout, False)
+
+    def _hold_lifeline(self, line: Line) -> None:
+        inside, self._lifeline = os.pipe2(os.O_CLOEXEC)
+        line.fds.append(inside)
+        line.add("--ro-bind-data", line.data(START_SCRIPT.format(fd=inside).encode()), START)
 
     @property
     def status_fd(self) -> int:
@@ -123,10 +153,15 @@ class Running:
         except BlockingIOError:
             return True
         self._said += chunk
-        if self._init < 0 and b"\n" in self._said:
+        if self._init < 0 and self._named:
             with contextlib.suppress(ProcessLookupError):  # dead and gone already
                 self._init = os.pidfd_open(json.loads(self._said.split(b"\n")[0])["child-pid"])
         return bool(chunk)
+
+    @property
+    def _named(self) -> bool:
+        """Whether bwrap's first line is here: it comes in pieces."""
+        return b"\n" in self._said
 
     @property
     def started(self) -> bool:
@@ -135,8 +170,10 @@ class Running:
 
     def kill(self) -> None:
         """End the namespace. Its first process is waited for first, so that none is missed."""
-        if self._init < 0 and self.process.poll() is None:
-            select.select([self._status], [], [], 1.0)
+        self._killed = True
+        deadline = time.monotonic() + FIRST_WORD_S
+        while not self._named and self.process.poll() is None and time.monotonic() < deadline:
+            select.select([self._status, self.outer], [], [], 0.1)
             self.read_status()
         for fd in (self._init, self.outer):
             if fd >= 0:
@@ -151,6 +188,8 @@ class Running:
         dead = _gone(self.outer)
         while self.read_status() and select.select([self._status], [], [], 0)[0]:
             pass
+        if self._killed and not self._named and self._said:
+            dead = False
         dead = dead and (self._init < 0 or _gone(self._init))
         if not dead:
             self.kill()
@@ -159,10 +198,10 @@ class Running:
         return code if code >= 0 else 128 - code
 
     def close(self) -> None:
-        for fd in (self._status, self._init, self.outer):
+        for fd in (self._status, self._init, self.outer, self._lifeline):
             if fd >= 0:
                 os.close(fd)
-        self._status = self._init = self.outer = -1
+        self._status = self._init = self.outer = self._lifeline = -1
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 pipe.close()

@@ -104,7 +104,9 @@ def _probe(
             ]
             env = inside_env({}, {}, "/usr/bin:/bin", "/tmp")
             finished = run(
-                Running(line, bwrap, command, env, pass_fds=(held,)), timeout_s=DEADLINE_S, stop=stop
+                Running(line, bwrap, command, env, pass_fds=(held,), bash=True),
+                timeout_s=DEADLINE_S,
+                stop=stop,
             )
     finally:
         stop.close()
@@ -129,7 +131,7 @@ def _judge(
     return Guarantees(
         fs=not any(line.startswith("fs ") for line in said) and os.path.getsize(canary) == CANARY_BYTES,
         net="net-unreached" in said and not heard,
-        env=names <= {*given, "PWD", "SHLVL", "_", "OLDPWD"},
+        env=names <= {*given, "BASH_ENV", "PWD", "SHLVL", "_", "OLDPWD"},
         kill=_everybody_let_go(held_read),
         limits=False,
         view=view is not None and "view-removed" in said and tree_kept and _recorded(view),
