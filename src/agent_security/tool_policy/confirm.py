@@ -123,6 +123,14 @@ def unbounded(command: Command, scope: Scope) -> Check:
     return NO
 
 
+def mirror(command: Command, scope: Scope) -> Check:
+    """`rsync --delete` makes the target like its source, by deleting."""
+    deletes = any(re.match(r"--del(ete\S*)?$", word.value) for word in command.args)
+    if command.name == "rsync" and deletes and not any(re.match(r"-\w*n|--dry-run", w.value) for w in command.args):
+        return Check(True, "mirror_delete: rsync would delete what its source does not have")
+    return NO
+
+
 QUESTIONS: tuple[Callable[[Command, Scope], Check], ...] = (
     dynamic,
     git,
@@ -131,6 +139,7 @@ QUESTIONS: tuple[Callable[[Command, Scope], Check], ...] = (
     lifted,
     environment,
     unbounded,
+    mirror,
     mode,
 )
 

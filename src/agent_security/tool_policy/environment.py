@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from agent_security.decision import Check
-from agent_security.shell_words import Word
+from agent_security.shell_words import SEARCH, Word
 
 _PROGRAM = r"(?:/usr/bin/)?(?:cat|less|more|head|tail|true|:|echo|nano|vi|vim|vim? -f|code --wait|less -\w+|)"
 
 EXEC_VARIABLES: tuple[tuple[str, str, str], ...] = (
-    (r"PATH", r"", "decides which programs run"),
+    (r"PATH", r"(?:(?:\ufddc|/usr/(?:local/)?s?bin|/s?bin)(?::|$))+", "decides which programs run"),
     (r"LD_PRELOAD|LD_AUDIT|LD_DEBUG_OUTPUT|DYLD_INSERT_LIBRARIES|LD_PROFILE", r"", "loads code into every program"),
     (r"BASH_ENV|ENV|PROMPT_COMMAND|PS0|PS4|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|ZDOTDIR", r"[\w./ +-]{0,0}|[^$`/]*[+>] ?",
      "makes a shell run something"),
@@ -49,9 +49,13 @@ PATH_VARIABLES = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_O
 """Variables whose value is a path that git writes to."""
 
 
+def _settled(value: Word) -> bool:
+    return Word(value.value.replace(SEARCH, "")).known
+
+
 def check_variable(name: str, value: Word) -> Check:
     """One assignment, exported or not: the shell hands on what was exported before."""
     for pattern, harmless, why in _TABLE:
-        if pattern.fullmatch(name) and not (value.known and harmless.fullmatch(value.value)):
+        if pattern.fullmatch(name) and not (_settled(value) and harmless.fullmatch(value.value)):
             return Check(False, f"exec_environment: setting {name} {why}")
     return Check(True)

@@ -37,9 +37,8 @@ FROM_ADDRESS: tuple[tuple[str, str], ...] = (
     (rf"(?:gem|cpan|cpanm|luarocks|opam|brew|apt|apt-get|dnf|yum|rpm|dpkg|apk|pacman|zypper|snap|flatpak)\s+.*(?:{_ADDRESS})", "installs from an address"),
     (r"gem\s+(?:install|sources)\b.*(?:--source|-s|-a|--add)[= ]?\S+", "installs from another index"),
     (r"brew\s+tap\b", "adds another index"),
-    (rf"(?:deno)\s+(?:run|install|eval|compile)\b.*\s(?:{_ADDRESS}|npm:\S+|jsr:\S+)", "fetches from an address and runs it"),
+    (r"deno\s+(?:install|compile|cache)\b.*\s(?:https?://\S+)|deno\s+\w+\b.*\s(?:npm|jsr):\S+", "fetches a package and runs it"),
     (rf"(?:nix|nix-shell|nix-env)\s.*(?:{_ADDRESS}|github:\S+)", "fetches from an address and runs it"),
-    (rf"(?:bash|sh|python[\d.]*|node|ruby|perl|php)\s+(?:-\S+\s+)*(?:https?|ftp)://\S+", "runs what an address serves"),
     (rf"(?:code|codium|cursor)\s+.*--install-extension\b", "installs an editor's extension"),
     (rf"(?:helm|terraform|tofu)\s+(?:install|upgrade|plugin\s+install|init)\b.*\s(?:{_ADDRESS})", "installs from an address"),
     (rf"(?:composer|mix|rebar3|cabal|stack|swift|dart|flutter|pub)\s.*(?:{_ADDRESS})", "installs from an address"),
@@ -52,11 +51,26 @@ FROM_ADDRESS: tuple[tuple[str, str], ...] = (
 _TABLE = tuple((re.compile(pattern, re.DOTALL), what) for pattern, what in FROM_ADDRESS)
 _HARMLESS = re.compile(r"\S+\s+(?:uninstall|remove|search|show|list|view|info|--version|--help)\b|.*\s--(?:help|version)$")
 
+_RUNS_ADDRESS = re.compile(
+    r"(?:deno\s+(?:run|serve|test|eval)|(?:bash|sh|zsh|dash|ksh|python[\d.]*|node|bun|ruby|perl|php|tsx|osascript|pwsh))"
+    r"\s+(?:\S+\s+)*?(?:https?|ftp|data):\S+"
+)
+"""A program text straight from an address: the same as `curl … | sh`."""
+
 PACKAGE_MANAGERS = names(
     "pip pip3 pipx uv uvx poetry pdm hatch rye conda mamba npm pnpm yarn bun npx bunx corepack cargo rustup go gem bundle"
     " bundler composer mvn gradle gradlew dotnet nuget apt apt-get brew deno pod mix cabal stack opam luarocks cpan cpanm"
 )
 """Programs whose work is to fetch packages."""
+
+
+def check_install(command: Command) -> Check:
+    """Refused: an interpreter that is given an address for its program."""
+    options = [word for word in command.args if not word.starts("-")]
+    text = f"{command.name} {' '.join(word.text for word in options[:2])}"
+    if _RUNS_ADDRESS.match(text):
+        return Check(False, f"run_from_address: {command.name} would run whatever the address serves")
+    return Check(True)
 
 
 def ask_install(command: Command) -> Check:

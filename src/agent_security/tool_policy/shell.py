@@ -8,6 +8,7 @@ held against the document's own words, so that a syntax error hides nothing.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -18,6 +19,7 @@ from agent_security.shell_scripts import awk
 from agent_security.tool_policy.deletes import check_delete
 from agent_security.tool_policy.environment import PATH_VARIABLES, check_variable
 from agent_security.tool_policy.git import check_git
+from agent_security.tool_policy.install import check_install
 from agent_security.tool_policy.lists import (
     HARMLESS_FORMS,
     JUDGED_BY_ARGUMENTS,
@@ -26,7 +28,7 @@ from agent_security.tool_policy.lists import (
     why_denied,
 )
 from agent_security.tool_policy.modes import check_mode
-from agent_security.tool_policy.places import OK, judge_place, looks_like_place
+from agent_security.tool_policy.places import OK, judge_place, looks_like_place, resolve
 from agent_security.tool_policy.programs import Place, places
 from agent_security.tool_policy.services import check_service, named_text
 
@@ -39,6 +41,7 @@ _INERT = frozenset(
 """Programs that an option may name without being refused."""
 _ENCODERS = frozenset("base64 base32 xxd od hexdump hd gzip xz bzip2 zstd openssl gpg gpg2 uuencode basenc tr zip".split())
 _WORKS_ANYWHERE = frozenset("cd pushd popd pwd echo printf true false : exit set export unset test [ git-none".split())
+_LOOKERS = frozenset("ls dir stat df test [ readlink realpath".split())
 _BY_SYSTEM_PATTERN = re.compile(r"(.+?)[\d.]+$")
 
 
@@ -111,9 +114,10 @@ def denied_name(command: Command) -> str:
     if name not in SHELL_DENYLIST_BINARIES:
         versioned = _BY_SYSTEM_PATTERN.fullmatch(name)
         name = versioned[1] if versioned and versioned[1] in SHELL_DENYLIST_BINARIES else ""
-    if not name or (form := _HARMLESS_FORMS.get(name)) and form.match(named_text(command)):
+    if not name or re.fullmatch(r"\S+ (--version|--help)", named_text(command)):
         return ""
-    return name
+    form = _HARMLESS_FORMS.get(name)
+    return "" if form and form.match(named_text(command)) else name
 
 
 def check_pattern(command: Command, scope: Scope | None) -> Check:
@@ -163,9 +167,17 @@ def check_places(command: Command, scope: Scope | None) -> Check:
     if scope is None:
         return OK
     for word, cwd, write in command_places(command):
+        if command.name in _LOOKERS and not write and _only_listed(word, cwd, command, scope):
+            continue
         if not (check := judge_place(word, cwd, scope, write=write)).ok:
             return check
     return _works_here(command, scope)
+
+
+def _only_listed(word: Word, cwd: str | None, command: Command, scope: Scope) -> bool:
+    """The names in `/` and in the session's own home are no secret; what lies deeper is not shown."""
+    deep = any(re.fullmatch(r"-\w*R\w*|--recursive", each.value) for each in command.args)
+    return not deep and resolve(word, cwd, scope) in ("/", posixpath.normpath(scope.home_dir))
 
 
 def command_places(command: Command) -> Iterable[tuple[Word, str | None, bool]]:
@@ -194,8 +206,9 @@ def _works_here(command: Command, scope: Scope) -> Check:
     """A command that runs in a folder outside works on that folder."""
     if command.cwd in (".", None) or command.name in _WORKS_ANYWHERE:
         return OK
-    looks = command.name in ("ls", "stat", "df") and command.cwd == "/"
-    return OK if looks else judge_place(Word(command.cwd or "."), ".", scope, write=False)
+    if command.name in _LOOKERS and _only_listed(Word(command.cwd), ".", command, scope):
+        return OK
+    return judge_place(Word(command.cwd or "."), ".", scope, write=False)
 
 
 def _unsafe_tar(command: Command, scope: Scope | None) -> Check:
@@ -217,6 +230,7 @@ COMMAND_CHECKS: tuple[Callable[[Command, Scope | None], Check], ...] = (
     lambda command, scope: check_mode(command),
     lambda command, scope: check_git(command) if command.name == "git" else OK,
     lambda command, scope: check_service(command),
+    lambda command, scope: check_install(command),
     check_process,
     check_environment_leak,
     _unsafe_tar,
