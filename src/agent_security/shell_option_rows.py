@@ -8,6 +8,7 @@ from agent_security.shell_options import (
     Row,
     both,
     editor_commands,
+    only,
     operand,
     option,
     programs,
@@ -91,9 +92,12 @@ ROWS: tuple[Row, ...] = (
     ),
     _row(
         "gdb lldb cgdb",
-        option("-ex -iex --ex --eval-command --init-eval-command -o -O --one-line"),
+        only(
+            r"\s*(?:!|(?:shell|make|python|pipe|platform shell|source|script)\b)\s*(.*)",
+            option("-ex -iex --ex --eval-command --init-eval-command -o -O --one-line"),
+        ),
         "gdb -batch -ex '!id' ;; gdb -ex 'shell id'",
-        "gdb prog ;; gdb --args prog",
+        "gdb prog ;; gdb --args prog ;; gdb -batch -ex bt prog",
     ),
     _row(
         "psql",

@@ -157,6 +157,18 @@ def setting(keys: str) -> Find:
     return find
 
 
+def only(pattern: str, finder: Find) -> Find:
+    """Of what `finder` finds, the values that match; the first group is what runs."""
+    regex = re.compile(pattern, re.DOTALL)
+
+    def find(args: Sequence[Word]) -> Iterable[Hidden]:
+        for hidden in finder(args):
+            if match := regex.match(hidden.code.value):
+                yield Hidden(hidden.label, Word(match[1] or UNKNOWN))
+
+    return find
+
+
 def both(*finders: Find) -> Find:
     return lambda args: [hidden for find in finders for hidden in find(args)]
 

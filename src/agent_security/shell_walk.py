@@ -52,7 +52,7 @@ class Walker:
             visit = self._call if command["Type"] == "CallExpr" else self._declare
             return visit(command, inner, where, fed, redirects, feeds)
         if redirects:
-            self._runner.only_redirects(redirects, inner, where, feeds)
+            self._runner.only_redirects(redirects, inner, "compound", feeds)
         visitor = getattr(self, f"_{command['Type'].lower()}", self._other)
         flow = visitor(command, inner, where, fed, feeds)
         return flow if isinstance(flow, Flow) else Flow()

@@ -115,7 +115,8 @@ class Command:
     """One command that would run.
 
     `name` is the base name of the command word, "" where it is known only at run time. `where` says
-    how it was reached: `direct`, `wrapper:env`, `substitution`, `code:sh -c`, `option:tar --to-command`.
+    how it was reached: `direct`, `wrapper:env`, `substitution`, `code:sh -c`, `option:tar --to-command`;
+    a compound command's own redirections stand as `:`, reached by `compound`.
     `cwd` is where it runs, relative to the start (`.`), absolute, from HOME, or None: not known.
     """
 

@@ -130,6 +130,31 @@ def find(args: Sequence[Word]) -> list[Inner]:
     return found
 
 
+def fd(args: Sequence[Word]) -> list[Inner]:
+    """`fd … -x CMD ;`, `--exec`, `-X`, `--exec-batch`."""
+    found = []
+    for index, word in enumerate(args):
+        if re.fullmatch(r"-[HIsuapL0]*[xX]|--exec(?:-batch)?", word.value):
+            body = list(args[index + 1 :])
+            cut = next((i for i, part in enumerate(body) if part.value == ";"), len(body))
+            found.append(Inner(tuple(body[:cut])))
+    return found
+
+
+def npx(args: Sequence[Word]) -> list[Inner]:
+    """A package's program that itself runs commands (`npx nodemon -x …`); of others the name says nothing."""
+    operands = read(args, names("-p --package -c --call -w"), stop=True).operands
+    runs = operands and operands[0].value in (
+        "nodemon",
+        "concurrently",
+        "dotenv",
+        "cross-env",
+        "env-cmd",
+        "watchexec",
+    )
+    return [Inner(operands)] if runs else []
+
+
 def parallel(args: Sequence[Word]) -> list[Inner]:
     """GNU parallel: a command with `{}`, or, where there is none, each argument is a line."""
     valued = names(
@@ -201,3 +226,9 @@ def only_code(options: str, valued: str) -> Unwrap:
         return [Inner(code=value) for value in read(args, names(f"{options} {valued}")).values(*behind)]
 
     return unwrap
+
+
+def row(programs: str, unwrap: Unwrap, match: str, not_match: str = "") -> Wrapper:
+    """`match` and `not_match` hold one line each, or several parted by ` ;; `."""
+    lines = [tuple(line for line in text.split(" ;; ") if line) for text in (match, not_match)]
+    return Wrapper(names(programs), unwrap, *lines)

@@ -99,8 +99,10 @@ def test_any_text_gets_an_answer(text: str) -> None:
     assert isinstance(check_shell_policy(text, scope=SCOPE).ok, bool)
 
 
-_WORDS = """curl rm -rf / ~ $X $( ) ` ' " \\ { } ( ) [ ] ; & | && || < > >> << <<< $(( )) ${ * ? # ! = if then fi
-for do done case in esac while function f() eval exec xargs find -exec {} sh -c echo awk sed git tar A=1 $@ $'"""
+_WORDS = """curl rm -rf / ~ $X
+$( ) ` ' " \\ { } ( ) [ ] ; & | && || < > >> << <<< $(( )) ${ * ? # ! = if then fi
+for do done case in esac while function f() eval
+exec xargs find -exec {} sh -c echo awk sed git tar A=1 $@ $'"""
 _PIECES = st.lists(st.sampled_from((*_WORDS.split(), "\n")), max_size=14)
 
 

@@ -13,7 +13,12 @@ from agent_security.shell import Command, Line, Word, parse_line
 from agent_security.shell_getopt import names, read
 from agent_security.tool_policy.git import destructive_git
 from agent_security.tool_policy.install import ask_install
-from agent_security.tool_policy.lists import ALWAYS_CONFIRM_ARG_PATTERNS, ALWAYS_CONFIRM_TOOLS
+from agent_security.tool_policy.lists import (
+    ALWAYS_CONFIRM_ARG_PATTERNS,
+    ALWAYS_CONFIRM_TOOLS,
+    JUDGED_BY_ARGUMENTS,
+    SHELL_DENYLIST_BINARIES,
+)
 from agent_security.tool_policy.modes import ask_mode
 from agent_security.tool_policy.places import (
     exists,
@@ -23,12 +28,19 @@ from agent_security.tool_policy.places import (
     secret_named,
     within,
 )
+from agent_security.tool_policy.processes import prints_environment
 from agent_security.tool_policy.programs import places
-from agent_security.tool_policy.services import ask_service
-from agent_security.tool_policy.shell import denied_name, prints_environment
+from agent_security.tool_policy.services import ask_service, named_text
+from agent_security.tool_policy.shell import denied_name
 
 NO = Check(False)
 _SHOWS = frozenset({"", "cat", "tee", "less", "more", "head", "tail"})
+_BASH_PATTERNS = tuple(
+    # a broad `rm -rf` is refused before anything is asked, by what its words really name
+    re.compile(pattern)
+    for tool, pattern in ALWAYS_CONFIRM_ARG_PATTERNS
+    if tool == "run_bash" and not pattern.startswith("^rm")
+)
 _ENDLESS = frozenset({"yes"})
 
 
@@ -103,6 +115,17 @@ def service(command: Command, scope: Scope) -> Check:
     return ask_service(command)
 
 
+def documented(command: Command, scope: Scope) -> Check:
+    """The document's own patterns, each against one command that would run (D1)."""
+    text = named_text(command)
+    if command.name in SHELL_DENYLIST_BINARIES - JUDGED_BY_ARGUMENTS and not denied_name(command):
+        return NO  # a form that only looks, such as `curl --version`
+    for pattern in _BASH_PATTERNS:
+        if pattern.search(text):
+            return Check(True, f"always_confirm: {command.name} as written needs a yes")
+    return NO
+
+
 def mode(command: Command, scope: Scope) -> Check:
     return ask_mode(command)
 
@@ -151,6 +174,7 @@ QUESTIONS: tuple[Callable[[Command, Scope], Check], ...] = (
     install,
     service,
     lifted,
+    documented,
     environment,
     unbounded,
     mirror,

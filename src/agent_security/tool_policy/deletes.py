@@ -43,7 +43,7 @@ def check_target(word: Word, cwd: str | None, scope: Scope) -> Check:
 def _without_all(word: Word) -> Word:
     """`x/*` takes all of `x`; `*` and `./*` all of the directory it runs in."""
     stripped = re.sub(rf"(^|/)[.{STAR}{''.join(GLOBS)}]*[{''.join(GLOBS)}]+/*$", r"\1", word.value)
-    return Word(stripped or ".") if stripped != word.value and not word.value.endswith(f".{STAR}") else word
+    return Word(stripped or ".") if stripped != word.value else word
 
 
 def is_broad(path: str, scope: Scope) -> bool:

@@ -26,11 +26,11 @@ ALWAYS_CONFIRM_ARG_PATTERNS: tuple[tuple[str, str], ...] = (
 """(tool, pattern). For `run_bash` the pattern is matched against each command that would run, never
 against the text around it; for other tools against the arguments as JSON."""
 
+BROAD_DELETE = "recursive delete of a broad target"
+"""Where a scope is known, `deletes.py` judges this by what the words really name (D3)."""
+
 SHELL_DENYLIST_PATTERNS: tuple[tuple[str, str], ...] = (
-    (
-        r"^rm\s+(?=.*(\s-\w*[rR]|\s--r))(\S+\s+)*(/|~|\*|\$HOME|\.\.)/?\**(\s|$)",
-        "recursive delete of a broad target",
-    ),
+    (r"^rm(?=.*\s(-\w*[rR]|--r))\s+(\S+\s+)*(/|~|\*|\$HOME|\.\.)/?\**(\s|$)", BROAD_DELETE),
     (r"^(>|>>|>\||&>|&>>|<>)/etc/", "redirect into system files"),
     (r"^mkfs(\.\w+)?(\s|$)", "formats a file system"),
     (r"^dd\s+(\S+\s+)*(if|of)=", "raw disk write"),

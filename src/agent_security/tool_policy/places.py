@@ -118,8 +118,10 @@ def judge_place(word: Word, cwd: str | None, scope: Scope, *, write: bool, remov
         return _inside(
             path, scope, write=write, removes=removes, known=not (RUN_TIME | GLOBS) & set(word.value)
         )
-    if not write and any(within(path, _normal(root)) for root in scope.added_dirs):
-        return OK
+    if any(within(path, _normal(root)) for root in scope.added_dirs):
+        return Check(
+            not write, f"shell_path: {word.text} lies in an added folder, which is read only" if write else ""
+        )
     if _may(path, scope, write=write):
         return OK
     verb = "writes" if write else "reads"
@@ -148,11 +150,11 @@ def _inside(path: str, scope: Scope, *, write: bool, removes: bool, known: bool)
 
 
 def _may(path: str, scope: Scope, *, write: bool) -> bool:
+    home = _normal(scope.home_dir)
     if write:
-        return bool(_WRITABLE.fullmatch(path))
+        return bool(_WRITABLE.fullmatch(path)) and (home in ("/", "/tmp") or not within(path, home))
     if _CREDENTIALS.search(path):
         return False
-    home = _normal(scope.home_dir)
     if within(path, home) and path != home:
         return bool(_HOME_READABLE.fullmatch(posixpath.relpath(path, home)))
     return bool(_READABLE.fullmatch(path))

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from agent_security.shell_getopt import names, read
 from agent_security.shell_words import Word
+from agent_security.tool_policy.places import looks_like_place
 from agent_security.tool_policy.program_places import SPECIAL, Place
 
 
@@ -153,6 +154,9 @@ def _by_table(program: Program, args: Sequence[Word]) -> Iterable[Place]:
             pattern = pattern.removeprefix("-")
         if value is not None and role.strip("!-") in ("r", "w", "n"):
             yield Place(value, role.endswith("w"))
+        elif value is not None and role in ("-", "") and len(value.value) > 1 and looks_like_place(value):
+            # whether this option takes a value differs between programs: read is the careful guess
+            yield Place(value, False)
     yield from _operands(pattern, got.operands)
 
 

@@ -51,6 +51,9 @@ FORBIDDEN: dict[str, str] = {
 
 _MORE = names("sort uniq rg find gfind fd fdfind")
 
+WRAPPERS = names("xargs timeout nice command time stdbuf ionice")
+"""Programs that only run another, which is judged by itself."""
+
 GIT_VERBS: dict[str, str] = {
     "status": r"",
     "log": r"--ext-diff|--output.*|-O.*|--textconv",
@@ -108,7 +111,16 @@ def is_read_only_command(command: str) -> bool:
     line = parse_line(command)
     if line.problem or line.opaque or line.notes or line.assignments or not line.commands:
         return False
-    return all(is_read_only(each) for each in line.commands)
+    reached = {each.where for each in line.commands}
+    return all(
+        is_read_only(each) or (_only_wraps(each) and f"wrapper:{each.name}" in reached)
+        for each in line.commands
+    )
+
+
+def _only_wraps(command: Command) -> bool:
+    """A wrapper that adds nothing of its own; what it runs stands in the line beside it."""
+    return command.name in WRAPPERS and command.argv[0].value == command.name and not command.redirects
 
 
 def is_read_only(command: Command) -> bool:

@@ -8,21 +8,21 @@ held against the document's own words, so that a syntax error hides nothing.
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 
 from agent_security.decision import Check
 from agent_security.paths import Scope
-from agent_security.shell import Command, Line, Word, parse_line
+from agent_security.shell import UNKNOWN, Command, Line, Word, parse_line
 from agent_security.shell_getopt import names
-from agent_security.shell_scripts import awk
-from agent_security.shell_words import PARENT
 from agent_security.tool_policy.deletes import check_delete
 from agent_security.tool_policy.environment import PATH_VARIABLES, check_variable
 from agent_security.tool_policy.git import check_git
 from agent_security.tool_policy.install import check_install
 from agent_security.tool_policy.lists import (
+    BROAD_DELETE,
     HARMLESS_FORMS,
     JUDGED_BY_ARGUMENTS,
     SHELL_DENYLIST_BINARIES,
@@ -31,6 +31,7 @@ from agent_security.tool_policy.lists import (
 )
 from agent_security.tool_policy.modes import check_mode
 from agent_security.tool_policy.places import OK, judge_place, looks_like_place, resolve
+from agent_security.tool_policy.processes import check_environment_leak, check_process
 from agent_security.tool_policy.program_places import Place
 from agent_security.tool_policy.programs import places
 from agent_security.tool_policy.readonly import is_read_only
@@ -44,9 +45,6 @@ _INERT = names(
     " plzip lzip lzma brotli compress id-none nano col delta diff-so-fancy bat"
 )
 """Programs that an option may name without being refused."""
-_ENCODERS = names(
-    "base64 base32 xxd od hexdump hd gzip xz bzip2 zstd openssl gpg gpg2 uuencode basenc tr zip"
-)
 _WORKS_ANYWHERE = names("cd pushd popd pwd echo printf true false : exit set export unset test [ git-none")
 _REMOVERS = names("rm rmdir unlink shred find")
 _LOOKERS = names("ls dir stat df test [ readlink realpath")
@@ -116,9 +114,22 @@ def check_binary(command: Command, scope: Scope | None) -> Check:
     return Check(False, f"{code}: {name} {why}")
 
 
+def _likely_name(command: Command) -> str:
+    """What a command word with globs, or with variables that nobody set, may stand for on the denylist."""
+    value = command.argv[0].value.rsplit("/", 1)[-1].replace(UNKNOWN, "") if command.argv else ""
+    word = Word(value)
+    if not word.settled or sum(char.isalnum() for char in value) < 2:
+        return ""
+    if not word.has_glob:
+        return value
+    return next(
+        (name for name in sorted(SHELL_DENYLIST_BINARIES) if fnmatch.fnmatchcase(name, word.text)), ""
+    )
+
+
 def denied_name(command: Command) -> str:
     """The denylist's name for this command's program, or ""."""
-    name = command.name
+    name = command.name or _likely_name(command)
     if name in JUDGED_BY_ARGUMENTS or command.where.startswith("option:rsync"):
         return ""
     if name not in SHELL_DENYLIST_BINARIES:
@@ -134,55 +145,13 @@ def check_pattern(command: Command, scope: Scope | None) -> Check:
     """The document's patterns, against the command and each redirection."""
     texts = [named_text(command), *(redirect.op + redirect.target.text for redirect in command.redirects)]
     for pattern, what in _PATTERNS:
+        if what == BROAD_DELETE and scope is not None:
+            continue
         if any(pattern.search(text) for text in texts):
             permitted = scope is not None and command.name in scope.permitted_binaries
             if not permitted:
                 return Check(False, f"denied_pattern: {what}")
     return OK
-
-
-def check_process(command: Command, scope: Scope | None) -> Check:
-    """Signals to the harness; `exec` of what only the run knows; scripts that open sockets."""
-    if command.name == "kill" and any(word.value in ("-1", "0", "1", PARENT) for word in _signalled(command)):
-        return Check(False, "kill_outside: the signal would reach the harness or every process")
-    if command.name == "pkill" and any(word.value == PARENT for word in command.args):
-        return Check(False, "kill_outside: the signal would reach the harness")
-    if command.name in ("exec", "eval") and command.args and not command.args[0].settled:
-        return Check(False, f"run_time_code: {command.name} of what only the run knows")
-    if command.name in ("awk", "gawk", "mawk") and any(awk(word.value).network for word in command.args):
-        return Check(False, "shell_network: the awk program opens a connection")
-    return OK
-
-
-def _signalled(command: Command) -> list[Word]:
-    """The processes a `kill` names; its first `-9` or `-s KILL` is the signal."""
-    words = list(command.args)
-    if len(words) > 1 and words[0].starts("-"):
-        words = words[2:] if words[0].value in ("-s", "-n") else words[1:]
-    return [word for word in words if word.value != "--"]
-
-
-def check_environment_leak(command: Command, scope: Scope | None) -> Check:
-    """The whole environment, encoded or stored."""
-    if prints_environment(command) and (
-        command.feeds in _ENCODERS or any(r.writes for r in command.redirects)
-    ):
-        return Check(False, "environment_leak: the whole environment would be encoded or stored")
-    return OK
-
-
-def prints_environment(command: Command) -> bool:
-    """`env`, `printenv`, `set`, `export -p`, `declare -x` with nothing to narrow them."""
-    texts = [word.value for word in command.args]
-    if command.name in ("env", "printenv", "set"):
-        return not texts or texts in (["-0"], ["--null"])
-    return command.name in ("export", "declare", "typeset") and texts in (
-        [],
-        ["-p"],
-        ["-x"],
-        ["-px"],
-        ["-xp"],
-    )
 
 
 def check_places(command: Command, scope: Scope | None) -> Check:
