@@ -15,7 +15,8 @@ from typing import Any
 from agent_security.ports import Message, Reply
 from agent_security.toolcalls import ReadCall, tool_message
 
-INTERRUPTED = "[harness] interrupted before it had a result; nothing of it is known to have happened"
+HARNESS = "[harness] "
+INTERRUPTED = f"{HARNESS}interrupted before it had a result; nothing of it is known to have happened"
 
 
 class Conversation:
@@ -82,7 +83,7 @@ class Conversation:
     def add_note(self, text: str) -> None:
         """A word of the harness to the model. It stands outside every tag, so it is not data."""
         self.answer_open(INTERRUPTED)
-        note = f"[harness] {text}"
+        note = text if text.startswith(HARNESS) else f"{HARNESS}{text}"
         if self._last_role() in ("user", "tool"):
             last = self.messages[-1]
             self.messages[-1] = {**last, "content": f"{last['content']}\n\n{note}"}

@@ -44,6 +44,6 @@ def wrapped(document: Document, session: Session) -> str:
     text = for_model(session.redactor.redact(document.text))
     session.provenance.note_document(text, document.source)
     if not document.guidance:
-        return mark_task_document(text, document.source)
+        return mark_task_document(text, document.source, nonce=fresh_nonce())
     marked = mark_by_origin(text, Origin.WORKSPACE, document.source)
     return wrap_tool_result(document.source, marked, nonce=fresh_nonce())

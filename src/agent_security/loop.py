@@ -16,10 +16,11 @@ from agent_security.documents import Document, wrapped
 from agent_security.errors import Aborted, ProviderError
 from agent_security.ports import Provider, Reply
 from agent_security.prompt_safety import fresh_nonce, wrap_user_input
+from agent_security.resource_limits import stop_message
 from agent_security.session import Session
 from agent_security.system_prompt import system_prompt
 from agent_security.toolcalls import ReadCall, answer_call, read_calls
-from agent_security.turn import CUT, STOP_AND_SUMMARISE, STOPPED, TurnOutcome
+from agent_security.turn import CUT, TurnOutcome
 
 MAX_EMPTY_REPLIES = 3
 MAX_CALLS_PER_REPLY = 128
@@ -168,13 +169,13 @@ class Agent:
 
     def _stopped(self, kind: str, reason: str) -> TurnOutcome:
         """No further request: the history says why, for the turn after this one."""
-        self.conversation.add_note(STOPPED.format(reason=reason))
+        self.conversation.add_note(stop_message(reason)["content"])
         self.conversation.close_turn(reason)
         return self._outcome(kind, f"Stopped: {reason}.", reason)
 
     def _summarised(self, kind: str, reason: str) -> TurnOutcome:
         """One last request, without tools; then the turn ends, whatever the model says (§4.1)."""
-        self.conversation.add_note(STOP_AND_SUMMARISE.format(reason=reason))
+        self.conversation.add_note(stop_message(reason)["content"])
         text = ""
         if not self.session.cost.check():
             try:

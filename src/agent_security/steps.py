@@ -100,7 +100,7 @@ def _refusal(asked: Decision, answer: Answer) -> Decision:
 def record_decision(call: ToolCall, decision: Decision, session: Session) -> None:
     """Step 4. Raises AuditError, and then nothing runs."""
     args = loose_args(call)
-    if decision.gate == "validation":
+    if decision.gate == "validation" and not decision.allowed:
         session.audit.log("validation_error", tool=call.name, args=args, errors=decision.reason.split("; "))
     if drift := drift_of(decision):
         session.audit.log("intent_drift_suspected", tool=call.name, args=args, reason=drift)

@@ -51,18 +51,16 @@ def read_calls(
     raw: Iterable[RawCall], tools: Mapping[str, ToolSpec], used_ids: Collection[str] = ()
 ) -> tuple[ReadCall, ...]:
     """The calls of one reply in model order, each with an id that no other call of the session has."""
-    taken = set(used_ids)
-    read = []
+    read: dict[str, ReadCall] = {}
     for entry in raw:
-        call_id = _own_id(entry.id, taken)
-        taken.add(call_id)
-        read.append(_read_call(call_id, entry, tools))
-    return tuple(read)
+        call_id = _own_id(entry.id, used_ids, read)
+        read[call_id] = _read_call(call_id, entry, tools)
+    return tuple(read.values())
 
 
-def _own_id(wanted: object, taken: Collection[str]) -> str:
+def _own_id(wanted: object, *taken: Collection[str]) -> str:
     """The server's id where it is one and still free, else a new one."""
-    if isinstance(wanted, str) and _ID.fullmatch(wanted) and wanted not in taken:
+    if isinstance(wanted, str) and _ID.fullmatch(wanted) and not any(wanted in ids for ids in taken):
         return wanted
     return f"call_{secrets.token_hex(12)}"
 

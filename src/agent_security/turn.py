@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-STOP_AND_SUMMARISE = (
-    "The limit of this session is reached: {reason}. Stop calling tools. "
-    "Give the person a concise summary: what is done, what is not, and what they should know."
-)
-STOPPED = (
-    "This turn is stopped: {reason}. Call no more tools; stop and summarise. "
-    "What was done so far stands above, and no further answer is asked for now."
-)
-
 CUT = "Your last answer was cut at its length limit, so its calls may be cut too. Send smaller pieces."
 
 
