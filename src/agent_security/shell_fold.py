@@ -11,12 +11,15 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 
+from agent_security.shell_getopt import names, read
 from agent_security.shell_quotes import ansi_c
-from agent_security.shell_state import Flow, here
+from agent_security.shell_state import EMPTY, Flow, here
 from agent_security.shell_words import NONCHARACTERS, ROOT, RUN_TIME, SOME, UNKNOWN, Word
 
 _COMPUTED = Flow()
 _PASSES = frozenset("cat tee grep egrep fgrep rg sort uniq head tail tac shuf nl pv sponge less more".split())
+_PATTERN_FIRST = frozenset("grep egrep fgrep rg".split())
+_FILTER_VALUED = names("-n -c -k -t -m -A -B -C -e -f -s -w -d --lines --bytes --key --regexp --file --max-count")
 _LISTERS = frozenset("ls fd fdfind locate compgen".split())
 _LISTING = re.compile(
     r"git (?:\S+ )*?(?:ls-files|diff .*--name-only|diff --name-only|grep -l|status --porcelain)"
@@ -53,11 +56,13 @@ def _by_line(name: str, argv: Sequence[Word], cwd: str | None, stdin: Flow) -> F
 
 
 def _passed(name: str, argv: Sequence[Word], stdin: Flow) -> Flow:
-    """A filter leaves lines as they are; `cat FILE` is that file's content."""
-    operands = [word for word in argv[1:] if not word.starts("-") or word.value == "-"]
-    if name in ("cat", "less", "more") and any(word.value != "-" for word in operands):
-        return Flow(None, "file")
-    return stdin
+    """A filter leaves the lines of its input as they are; of a file it passes that file's content."""
+    operands = [word for word in read(argv[1:], _FILTER_VALUED).operands if word.value != "-"]
+    if name in _PATTERN_FIRST:
+        operands = operands[1:]
+    if not operands or name == "tee":
+        return Flow(None, "file") if stdin is EMPTY else stdin
+    return Flow(None, "file" if stdin is EMPTY or name == "cat" else "computed")
 
 
 def _found(args: list[str]) -> str:
@@ -111,16 +116,21 @@ def _printf_once(form: str, rest: list[str]) -> tuple[str, list[str]]:
 
 def _on_text(change: Callable[[str, list[str]], str | None]) -> Callable[[list[str], Flow], str | None]:
     def fold(args: list[str], stdin: Flow) -> str | None:
-        return None if stdin.text is None or NONCHARACTERS & set(stdin.text) else change(stdin.text, args)
+        from_input = stdin.text is not None and stdin is not EMPTY and not NONCHARACTERS & set(stdin.text)
+        return change(stdin.text or "", args) if from_input else None
 
     return fold
 
 
-def _rev(text: str, _: list[str]) -> str:
+def _rev(text: str, args: list[str]) -> str | None:
+    if any(arg != "-" for arg in args):
+        return None
     return "".join(line[::-1] + "\n" for line in text.splitlines())
 
 
 def _base64(text: str, args: list[str]) -> str | None:
+    if not all(re.fullmatch(r"-[a-zA-Z]*|--\w+[-\w]*", arg) for arg in args):
+        return None
     if not any(re.fullmatch(r"-[a-zA-Z]*[dD][a-z]*|--d(ecode)?\w*", arg) for arg in args):
         return None
     try:
@@ -131,7 +141,7 @@ def _base64(text: str, args: list[str]) -> str | None:
 
 def _xxd(text: str, args: list[str]) -> str | None:
     joined = "".join(args)
-    if "r" not in joined or "p" not in joined:
+    if "r" not in joined or "p" not in joined or not all(arg.startswith("-") for arg in args):
         return None
     try:
         return bytes.fromhex("".join(text.split())).decode()

@@ -12,6 +12,7 @@ from agent_security.shell_options import (
     option,
     programs,
     script,
+    setting,
 )
 
 SED = {"at": "-e --expression", "valued": "efl", "files": "-f --file"}
@@ -39,6 +40,7 @@ ROWS: tuple[Row, ...] = (
          "rsync -av a b ;; rsync --exclude x a b"),
     _row("zip", option("-TT --unzip-command"), "zip -T -TT id x y", "zip -r x y ;; zip -T x"),
     _row("split", option("--filter"), "split --filter=id x", "split -l 5 x"),
+    _row("find gfind", operand(r"-ok(?:dir)?$", "-ok"), "find . -ok id \\;", "find . -exec id \\; ;; find . -name -o"),
     _row("less more most", editor_commands(""), "less '+!id' x", "less +F x ;; less +/foo x ;; less x"),
     _row("vim vi nvim view ex vimdiff gvim rvim", editor_commands("-c --cmd"),
          "vim -c '!id' ;; vim '+!id' x ;; ex -c 'r !id' x ;; nvim --cmd 'call system(1)'",
@@ -63,8 +65,9 @@ ROWS: tuple[Row, ...] = (
          "make SHELL=./x ;; make --eval=x", "make test ;; make -f x ;; make CC=gcc"),
     _row("npm pnpm yarn npx",
          both(option("--script-shell --shell --node-options --editor --viewer --init-module"),
+              setting("script-shell|shell|git|editor|viewer|init-module|onload-script|node-options|yarnPath|yarn-path"),
               operand(r"(?:script-shell|shell|git|editor|viewer|init-module|onload-script|node-options)=(.+)", "config")),
-         "npm --script-shell=./x run a ;; npm config set script-shell=./x", "npm run test ;; npm install x"),
+         "npm --script-shell=./x run a ;; npm config set script-shell=./x ;; npm config set shell ./x", "npm run test ;; npm install x"),
     _row("tcpdump", option("-z", valued="iwrCGFUscBE"), "tcpdump -z id -w x", "tcpdump -i lo"),
     _row("ssh scp sftp sshfs", both(option("-S", valued="bcDEeFIiJLlmOopPQRWw"),
          operand(r"(?i)(?:-o)?\s*(?:Proxy|Local|KnownHosts)Command[= ](.*)", "-o")),

@@ -138,6 +138,20 @@ def editor_commands(spec: str) -> Find:
     return find
 
 
+def setting(keys: str) -> Find:
+    """`config set KEY VALUE` of package managers."""
+    pattern = re.compile(keys)
+
+    def find(args: Sequence[Word]) -> Iterable[Hidden]:
+        texts = [word.value for word in args if not word.starts("-")]
+        if texts[:1] == ["set"] or texts[:2] == ["config", "set"] or texts[:1] == ["config"]:
+            for key, value in zip(texts, [*texts[1:], UNKNOWN], strict=False):
+                if pattern.fullmatch(key):
+                    yield Hidden(f"config {key}", Word(value))
+
+    return find
+
+
 def both(*finders: Find) -> Find:
     return lambda args: [hidden for find in finders for hidden in find(args)]
 

@@ -11,6 +11,7 @@ from agent_security.shell_expand import Expander, Node
 from agent_security.shell_fold import printed
 from agent_security.shell_grammar import syntax_tree
 from agent_security.shell_opaque import reason
+from agent_security.shell_spoken import spoken
 from agent_security.shell_state import EMPTY, MAX_ALTERNATIVES, Flow, State
 from agent_security.shell_walk import Walker
 from agent_security.shell_words import PIPE, RUN_TIME, SOME, UNKNOWN, Command, Line, Redirect, Word, base_name
@@ -133,6 +134,8 @@ class Runner:
             builtin(self, argv, state, stdin)
         self._wrapped(name, argv, state, stdin)
         self._options(name, argv, state)
+        for hidden in spoken(name, stdin):
+            self.code(hidden.code, state.copy(), f"option:{name} {hidden.label}")
         self._input(name, argv, state, stdin)
         if why := reason(name, argv, stdin):
             self._opaque[why] = None

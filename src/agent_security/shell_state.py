@@ -10,7 +10,7 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_security.shell_words import HOME, PARENT, ROOT, RUN_TIME, SOME, UNKNOWN
+from agent_security.shell_words import HOME, PARENT, ROOT, RUN_TIME, SEARCH, SOME, UNKNOWN
 
 Value = tuple[str, ...]
 MAX_ALTERNATIVES = 64
@@ -19,9 +19,10 @@ _FROM_THE_START: dict[str, Value] = {
     "HOME": (HOME,),
     "IFS": (" \t\n",),
     "PPID": (PARENT,),
+    "PATH": (SEARCH,),
     "TMPDIR": ("/tmp",),
 }
-_NEVER_EMPTY = frozenset("$ ! ? # - 0 UID EUID RANDOM SECONDS BASHPID USER LOGNAME PATH SHELL HOSTNAME LINENO".split())
+_NEVER_EMPTY = frozenset("$ ! ? # - 0 UID EUID RANDOM SECONDS BASHPID USER LOGNAME SHELL HOSTNAME LINENO".split())
 
 
 @dataclass(frozen=True, slots=True)

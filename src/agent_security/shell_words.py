@@ -25,11 +25,13 @@ PARENT = "\ufdd7"
 """The process id of the shell's parent."""
 PIPE = "\ufdd8"
 """A process substitution's file; its number stands between two of these marks."""
+SEARCH = "\ufddc"
+"""The value that PATH had at the start."""
 OPEN, COMMA, CLOSE = "\ufdd9", "\ufdda", "\ufddb"
 """Unquoted braces and commas; gone once braces are expanded."""
 
 GLOBS = frozenset({STAR, QUERY, BRACKET})
-RUN_TIME = frozenset({UNKNOWN, SOME, PARENT, PIPE})
+RUN_TIME = frozenset({UNKNOWN, SOME, PARENT, PIPE, SEARCH})
 NONCHARACTERS = frozenset(chr(code) for code in range(0xFDD0, 0xFDF0))
 
 _SHOWN = {
@@ -41,6 +43,7 @@ _SHOWN = {
     QUERY: "?",
     BRACKET: "[",
     PARENT: "$PPID",
+    SEARCH: "$PATH",
     PIPE: "",
     OPEN: "{",
     COMMA: ",",

@@ -84,6 +84,8 @@ WRAPPERS: tuple[Wrapper, ...] = (
          "systemd-run --user id"),
     _row("cgexec chpst softlimit cpulimit trickle proxychains proxychains4 firejail proot choom retry uclampset",
          rest("-g -u -U -b -m -e -n -l"), "proxychains id ;; chpst -u a id"),
+    _row("ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1 ld-musl-aarch64.so.1",
+         rest("--library-path --preload --audit --argv0 --inhibit-rpath", "--inhibit-cache --list"), "ld.so id"),
     _row("entr", rest(flags="-r -c -d -n -p -s -z -a"), "entr -r id"),
     _row("hyperfine", each_code("-m --min-runs -M --max-runs -r --runs -w --warmup -n --command-name -L"
                                 " --parameter-list --export-json --export-markdown --export-csv -S --shell -i",
