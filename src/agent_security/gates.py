@@ -14,10 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from agent_security import net, paths, prompt_safety, tool_policy
-from agent_security.gates_arguments import read_arguments
 from agent_security.calls import Effect, ToolCall
 from agent_security.codes import CODES, Kind
 from agent_security.decision import Check, Decision, Verdict, allow, ask, deny, strictest
+from agent_security.gates_arguments import read_arguments
 from agent_security.gates_effects import Judged, judge_effects
 from agent_security.gates_offers import offers_for
 from agent_security.gates_permission import permission

