@@ -139,3 +139,31 @@ def test_reasons_name_the_rule_and_never_what_a_secret_file_holds(tmp_path: Path
     url = judged("webfetch", {"url": f"https://user:{marker}@a.example/"}, tmp_path)
     assert url.code == "url_userinfo"
     assert marker not in json.dumps([step.reason for step in url.trail])
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("rm -rf build/ node_modules", "intent_mention"),
+        ("cat > .gitignore <<'EOF'\n.env\nEOF", "intent_mention"),
+        ("grep -rn '.env' src", "intent_mention"),
+        ("git commit -m 'read the password'", "intent_mention"),
+        ("test -f .env && echo yes", "intent_mention"),
+        ("cat config/.env", "intent_drift"),
+        ("cp .env other", "intent_drift"),
+        ("cat < .env", "intent_drift"),
+        ("grep x .env", "intent_drift"),
+        ("python3 -c 'print(open(\"/home/dev/.ssh/id_rsa\").read())'", "intent_drift"),
+    ],
+)
+def test_only_a_command_a_path_or_an_address_asks_and_what_is_said_is_recorded(
+    command: str, code: str, tmp_path: Path
+) -> None:
+    trail = judged("run_bash", {"command": command}, tmp_path, goals=("tidy up",)).trail
+    step = next((step for step in trail if step.gate == "intent"), None)
+    if step is None:  # the policy may have refused it before
+        assert trail[-1].verdict is Verdict.DENY
+        return
+    allowed = code == "intent_mention"
+    assert (step.verdict is Verdict.ALLOW) is allowed, f"{step.code}: {step.reason}"
+    assert step.code in (("intent_mention", "ok") if allowed else (code,))

@@ -253,7 +253,7 @@ def test_always_is_offered_in_three_widths_and_each_answers_the_call(tmp_path: P
     ("command", "family"),
     [
         ("git commit -m x", "Bash(git commit:*)"),
-        ("git -c core.pager=x log", None),
+        ("cargo --config x build", None),
         ("python3 x.py", None),
         ("bash -c 'pytest'", None),
         ("make a && make b", None),
