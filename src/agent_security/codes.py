@@ -73,9 +73,6 @@ CODES: dict[str, Code] = {
     "path_special": Code(_N, "the path is a device, socket, FIFO or process file, or a folder to be written"),
     "path_look_alike": Code(_N, "the path is a second spelling of a protected name"),
     "git_config": Code(_N, "git's configuration is changed with git, where every key is judged"),
-    "secret_file": Code(_C, "a file that holds secrets"),
-    "first_tier": Code(_C, "a file that runs on the host by itself (D11)"),
-    "second_tier": Code(_Q, "a file that runs when somebody builds, tests or pushes (D11)"),
     # web, §2.3 layer 3
     "url_malformed": Code(_N, "no URL, or one that two readers would read differently"),
     "url_scheme": Code(_N, "neither http nor https"),
@@ -90,7 +87,7 @@ CODES: dict[str, Code] = {
     "fetch_timeout": Code(_N, "the fetch took longer than its deadline"),
     "fetch_failed": Code(_N, "the network or the server failed"),
     "fetch_tls": Code(_N, "the server did not prove who it is"),
-    "too_large": Code(_N, "the answer is larger than allowed"),
+    "answer_too_large": Code(_N, "the answer is larger than allowed"),
     "too_many_redirects": Code(_N, "the answer redirects too often"),
     "redirect_elsewhere": Code(_N, "the answer redirects to a host that nobody opened"),
     # modes and rules, §2.2, CONTRACTS §6
@@ -103,7 +100,6 @@ CODES: dict[str, Code] = {
     "opaque_network": Code(_Q, "code that no parser can judge, with a way to the network"),
     "sandboxed": Code(_N, "the settings let commands run unasked behind a proven wall"),
     "read_only_command": Code(_N, "a command known to change nothing"),
-    "opaque_code": Code(_N, "code that only the wall and its effect can judge"),
     "apply_ask": Code(_Q, "--apply ask: each change is shown before it is applied"),
     "apply_never": Code(_N, "--apply never: changes stay a patch"),
     # plan, §6.2

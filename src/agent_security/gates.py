@@ -10,15 +10,16 @@ The first DENY ends the walk; the strictest answer stands; a gate that raises ha
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent_security import net, paths, prompt_safety, tool_policy
-from agent_security.gates_arguments import read_arguments
 from agent_security.calls import Effect, ToolCall
 from agent_security.codes import CODES, Kind
 from agent_security.decision import Check, Decision, Verdict, allow, ask, deny, strictest
+from agent_security.gates_arguments import read_arguments
 from agent_security.gates_effects import Judged, judge_effects
+from agent_security.gates_intent import acting_words
 from agent_security.gates_offers import offers_for
 from agent_security.gates_permission import permission
 from agent_security.permissions import verdict_in_mode
@@ -155,12 +156,23 @@ def intent(call: ToolCall, context: JudgeContext) -> Decision:
     if not sink.ok:
         return _in_mode("intent", sink, call, context)
     args = _what_travels(call, context)
-    drift = prompt_safety.intent_check("\n".join(context.goals), context.scratchpad, call.name, args)
+    drift = _drift(call.name, args, context)
     if drift.ok:
         return allow("intent")
-    if CODES[drift.code].kind is Kind.NONE:
-        return allow("intent", drift.code, drift.sentence)
+    if CODES[drift.code].kind is Kind.NONE or _only_said(call.name, args, context):
+        return allow("intent", "intent_mention", drift.sentence)
     return _in_mode("intent", drift, call, context)
+
+
+def _drift(name: str, args: Mapping[str, Any], context: JudgeContext) -> Check:
+    return prompt_safety.intent_check("\n".join(context.goals), context.scratchpad, name, args)
+
+
+def _only_said(name: str, args: Mapping[str, Any], context: JudgeContext) -> bool:
+    """Whether the sensitive word of a command line is in no command, path or address of it."""
+    if name != "run_bash":
+        return False
+    return _drift(name, {"command": acting_words(str(args["command"]))}, context).ok
 
 
 def _what_travels(call: ToolCall, context: JudgeContext) -> dict[str, Any]:

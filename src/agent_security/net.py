@@ -177,7 +177,7 @@ def _body(parts: Url, response: http.client.HTTPResponse, max_bytes: int, *, pac
             taken += len(chunk)
             body += unpack.decompress(chunk, max_bytes + 1 - len(body)) if unpack else chunk
             if max(taken, len(body)) > max_bytes:
-                raise NetError("too_large", f"the answer is larger than {max_bytes} bytes")
+                raise NetError("answer_too_large", f"the answer is larger than {max_bytes} bytes")
     except (OSError, http.client.HTTPException, zlib.error, ValueError) as error:
         raise NetError("fetch_failed", f"the answer of {parts.host} broke off") from error
     if unpack is not None and taken and not unpack.eof:

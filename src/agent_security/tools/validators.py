@@ -171,11 +171,7 @@ def _words(keyword: str, kind: Mapping[str, Any], value: Any) -> str:
         case "enum":
             return f"{_shown(value)} is none of {', '.join(map(_shown, kind['options']))}"
         case "format":
-            return (
-                f"{_shown(value)} must be relative: no leading /, ~ or drive"
-                if "relative" in str(kind)
-                else ""
-            )
+            return f"{_shown(value)} {_FORMAT_WORDS.get(str(kind['format']), 'has the wrong form')}"
     return ""
 
 
