@@ -1,4 +1,4 @@
-"""What the front ends' tests share: a state directory and a home of their own, and a session made of plain objects."""
+"""What the front ends' tests share: a home of their own, and a session made of plain objects."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from agent_security.resource_limits import CostTracker, IterationCaps
 
 from agent_security.calls import Mode
 from agent_security.ports import Guarantees
-from agent_security.resource_limits import CostTracker, IterationCaps
 from agent_security.session import Tally
 
 
@@ -47,7 +47,9 @@ def session() -> Any:
         working_dir="/project",
         mode=Mode.DEFAULT,
         tools={},
-        sandbox=SimpleNamespace(backend="bubblewrap", guarantees=Guarantees(True, True, True, True, False, True)),
+        sandbox=SimpleNamespace(
+            backend="bubblewrap", guarantees=Guarantees(True, True, True, True, False, True)
+        ),
         abort=Flag(),
         audit=Lines(),
         caps=IterationCaps(),

@@ -85,7 +85,9 @@ def test_an_endpoint_that_nobody_answers(own_home: Path, capsys: pytest.CaptureF
     assert "Traceback" not in err
 
 
-def test_what_nobody_expected_is_one_line_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_nobody_expected_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(*args: object, **more: object) -> None:
         raise RuntimeError("boom\nand more")
 

@@ -77,5 +77,9 @@ def _read_while_it_speaks(fd: int, silent_s: float, say: Callable[[str], None]) 
             return data
         data += more
         ends_at = time.monotonic() + silent_s
-    say("stdin: cut at 1 MiB" if len(data) >= MAX_BYTES else "stdin stayed silent: going on without more of it")
+    say(
+        "stdin: cut at 1 MiB"
+        if len(data) >= MAX_BYTES
+        else "stdin stayed silent: going on without more of it"
+    )
     return data[:MAX_BYTES]

@@ -25,7 +25,9 @@ def session_parameters() -> list[click.Parameter]:
 def given_settings(given: Mapping[str, Any]) -> dict[str, object]:
     """What the command line really gave, by the names of `KEYS`."""
     fields = {key.field: key.name for key in KEYS.values() if key.flag}
-    return {fields[name]: value for name, value in given.items() if name in fields and value not in (None, ())}
+    return {
+        fields[name]: value for name, value in given.items() if name in fields and value not in (None, ())
+    }
 
 
 def refuse_not_built(given: Mapping[str, object]) -> None:

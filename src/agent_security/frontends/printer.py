@@ -61,7 +61,7 @@ class Printer:
 
     def progress(self, line: str) -> None:
         """One line on stderr."""
-        shown = for_terminal(" ".join(line.split("\n")))
+        shown = for_terminal(line).replace("\n", " ⏎ ")
         with contextlib.suppress(OSError):
             print(shown if self._err.isatty() else break_ci_commands(shown), file=self._err, flush=True)
 
@@ -75,9 +75,6 @@ class Printer:
 
     def _on_llm_retry(self, error: str, wait_s: float, **data: Any) -> None:
         self.progress(self._redacted(f"the model's endpoint failed, next try in {wait_s:.1f} s: {error}"))
-
-    def _on_llm_error(self, error: str, **data: Any) -> None:
-        self.progress(self._redacted(f"the model's endpoint failed: {error}"))
 
     def _on_recovered(self, session_id: str, **data: Any) -> None:
         self.progress(recovered(session_id))

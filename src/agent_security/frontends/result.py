@@ -51,7 +51,9 @@ def subtype_of(outcome: TurnOutcome, code: Exit) -> str:
     return next(kind for kind, its_code in KINDS.items() if its_code is code)
 
 
-def result_object(outcome: TurnOutcome, session: Session, *, duration_ms: int, audit_log: str) -> dict[str, Any]:
+def result_object(
+    outcome: TurnOutcome, session: Session, *, duration_ms: int, audit_log: str
+) -> dict[str, Any]:
     """Every field of CONTRACTS §4, secrets redacted."""
     code = exit_code(outcome, session)
     walls, tally, cost = session.sandbox.guarantees, session.tally, session.cost

@@ -1,4 +1,4 @@
-"""One session's turns with the model: the workspace's guidance and the person's material enter with the first."""
+"""One session's turns with the model; guidance and the person's material enter with the first."""
 
 from __future__ import annotations
 
