@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import contextlib
 import os
 import pwd
 import shutil
@@ -220,3 +221,16 @@ def no_color(env: Mapping[str, str] | None = None) -> bool:
 def terminal_size() -> os.terminal_size:
     """Columns and lines of the terminal, 80 by 24 where there is none."""
     return shutil.get_terminal_size()
+
+
+@contextlib.contextmanager
+def environment_of(env: Mapping[str, str]) -> Iterator[None]:
+    """This process with another environment for a while: the demo's temporary HOME and state."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(env)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
