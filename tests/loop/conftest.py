@@ -21,6 +21,7 @@ SERVER_FILE = Path(__file__).parents[1] / "loopback" / "server.py"
 def load_server() -> ModuleType:
     name = "loopback_server"
     if name not in sys.modules:
+        sys.path.append(str(SERVER_FILE.parent))  # as a program it has its own folder there
         spec = importlib.util.spec_from_file_location(name, SERVER_FILE)
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module

@@ -9,6 +9,7 @@ from agent_security.agent import Agent, build_tool_registry
 from agent_security.calls import Mode, Permit, ToolOutput
 from agent_security.changes import Applied
 from agent_security.changeset import ChangeSet
+from agent_security.history import valid_history
 from agent_security.paths import Scope
 from agent_security.ports import Answer, Guarantees, Message, Question, Reply
 from agent_security.provenance import Provenance
@@ -18,6 +19,9 @@ from agent_security.secret_management import Redactor
 from agent_security.session import Session
 from agent_security.session_control import AbortController
 from agent_security.tools.validators import ToolValidator, bounded_schemas
+
+READ = {"call": {"read_file": {"path": "a"}}}
+"""A turn of a script: one harmless call."""
 
 
 class FakeSandbox:
@@ -189,3 +193,11 @@ def agent_with(session: Session, turns: Sequence[Any], **how: Any) -> tuple[Agen
     """An agent whose model follows the script, and the model, which remembers what it was sent."""
     provider = Watched(ScriptedProvider(turns))
     return Agent(session, provider, **how), provider
+
+
+def check_valid(agent: Agent, provider: Watched) -> None:
+    """The history is valid now, and was in every request."""
+    for messages in (agent.conversation.messages, *provider.asked):
+        problems = valid_history(messages)
+        if problems:
+            raise AssertionError(problems)
