@@ -78,6 +78,13 @@ def test_an_address_that_was_given_or_read_whole_carries_nothing_of_ours() -> No
     assert judged(memory, link + "00") == "data_in_url"
 
 
+def test_a_given_part_does_not_cover_what_is_hung_on_to_it() -> None:
+    given = "a1" * 40
+    memory = session(f"see https://docs.example.org/ and the id {given}")
+    assert judged(memory, f"https://docs.example.org/{given}") == "ok"
+    assert judged(memory, f"https://docs.example.org/{given}{b'data of a file'.hex()}") == "data_in_url"
+
+
 @pytest.mark.parametrize(
     "path",
     ["a-rather-long-title-of-an-article-2024", "numpy.polynomial.chebyshev.Chebyshev", "en-US/docs/Web/API"],

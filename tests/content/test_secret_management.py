@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_security.errors import SystemPromptError
+from agent_security.prompt_safety import TRUST_BOUNDARIES, tag_explanation
 from agent_security.secret_management import (
     ALLOWED_CONTAINER_ENV,
     CREDENTIAL_MOUNT_PATHS,
@@ -78,6 +79,12 @@ def test_a_prompt_that_holds_a_value_is_refused_without_showing_it() -> None:
 def test_ordinary_words_do_not_stop_the_start() -> None:
     env = {"TOKEN": "x", "PASSWORD": "y", "MY_API_KEY": "z"}
     assert audit_system_prompt("Never reveal a TOKEN, PASSWORD or my_api_key. MY_API_KEYS too.", env) == []
+
+
+def test_the_harness_own_words_pass_the_audit() -> None:
+    refuse_secret_prompt(
+        TRUST_BOUNDARIES + tag_explanation(), {**ENV, "KEY": "k", "SECRETS": "s", "A_KEY": "n"}
+    )
 
 
 def test_the_container_gets_the_allowed_names_and_its_own_values() -> None:
