@@ -9,6 +9,7 @@ rules, standardised and ideographic variation sequences.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 
 _TAGS = "\U000e0000-\U000e0fff"
@@ -60,7 +61,7 @@ def _belongs(text: str, at: int) -> bool:
     """Whether the character at `at` is used as its script or the emoji standard uses it."""
     char, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if char == "\u200c":
-        return bool(_JOINING.match(before) and _JOINING.match(after))
+        return bool(_JOINING.match(before) and _JOINING.match(after)) or _is_virama(before)
     if char == "\u200d":
         return _joins_emoji(text, at) or bool(_JOINING.match(before) and not HIDDEN.match(after))
     if char == "\ufeff":
@@ -68,6 +69,11 @@ def _belongs(text: str, at: int) -> bool:
     if "\U000e0020" <= char <= "\U000e007f":
         return _in_flag(text, at)
     return _selects_variant(char, before, after)
+
+
+def _is_virama(char: str) -> bool:
+    """RFC 5892 A.1: a joiner may follow a virama whatever comes after it."""
+    return char != "" and unicodedata.combining(char) == 9
 
 
 def _joins_emoji(text: str, at: int) -> bool:
