@@ -9,7 +9,6 @@ rules, standardised and ideographic variation sequences.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 
 _TAGS = "\U000e0000-\U000e0fff"
@@ -60,10 +59,9 @@ def hidden_positions(text: str) -> Iterator[int]:
 def _belongs(text: str, at: int) -> bool:
     """Whether the character at `at` is used as its script or the emoji standard uses it."""
     char, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
-    if char == "\u200c":
-        return bool(_JOINING.match(before) and _JOINING.match(after)) or _is_virama(before)
-    if char == "\u200d":
-        return _joins_emoji(text, at) or bool(_JOINING.match(before) and not HIDDEN.match(after))
+    if char in "\u200c\u200d":
+        # a single joiner after a letter of a joining script; sloppy writers leave one at a word's end
+        return bool(_JOINING.match(before) and not HIDDEN.match(after)) or _joins_emoji(text, at)
     if char == "\ufeff":
         return at == 0
     if "\U000e0020" <= char <= "\U000e007f":
@@ -71,12 +69,9 @@ def _belongs(text: str, at: int) -> bool:
     return _selects_variant(char, before, after)
 
 
-def _is_virama(char: str) -> bool:
-    """RFC 5892 A.1: a joiner may follow a virama whatever comes after it."""
-    return char != "" and unicodedata.combining(char) == 9
-
-
 def _joins_emoji(text: str, at: int) -> bool:
+    if text[at] != "\u200d":
+        return False
     before = text[at - 2 : at - 1] if text[at - 1 : at] == "\ufe0f" else text[at - 1 : at]
     return bool(_EMOJI.match(before) and _EMOJI.match(text[at + 1 : at + 2]))
 
