@@ -7,17 +7,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_security.calls import Effect, Mode, Status, ToolCall, ToolOutput, ToolResult
+from agent_security.calls import Effect, Mode, Origin, Status, ToolCall, ToolOutput, ToolResult
 from agent_security.changes import Applied
 from agent_security.changeset import Change, ChangeSet
 from agent_security.decision import Decision, Verdict, allow, deny
 from agent_security.errors import ChangeError
 from agent_security.gates import judge_effects, offers_for
 from agent_security.ports import Answer, Question
-from agent_security.prompt_safety import attribute, fresh_nonce, mark_by_origin, wrap_tool_result
+from agent_security.prompt_safety import (
+    attribute,
+    everything_found,
+    fresh_nonce,
+    mark_by_origin,
+    wrap_tool_result,
+)
 from agent_security.resource_limits import cap_tool_result
 from agent_security.session import Session
 from agent_security.text import for_model
+
+SUSPICIONS_LOGGED = 20
+"""Findings of one result that are put on record."""
 
 Held = dict[str, str]
 """Path -> code, for what is held back."""
@@ -218,6 +227,16 @@ def _notes(applied: Applied) -> list[str]:
     return notes + [f"conflict, left alone: {attribute(path)} ({why})" for path, why in conflicts]
 
 
+def _record_suspicions(call: ToolCall, output: ToolOutput, session: Session) -> None:
+    """§1: what hides or sounds like an order is noted. It decides nothing."""
+    if output.origin in (Origin.HARNESS, Origin.USER):
+        return
+    found = everything_found(session.redactor.redact(output.text))[:SUSPICIONS_LOGGED]
+    if found:
+        notes = [{**one._asdict(), "shown": one.shown[:200]} for one in found]
+        session.audit.log("suspected_injection", tool=call.name, tool_call_id=call.id, findings=notes)
+
+
 def record_result(
     call: ToolCall,
     decision: Decision,
@@ -229,6 +248,7 @@ def record_result(
     """Step 9. What was read is remembered with its origin, then the result is put on record."""
     session.provenance.note_result(call, output.text, output.origin)
     session.provenance.note_private(session.redactor.placeholders.values())
+    _record_suspicions(call, output, session)
     broken = output.status in (Status.BROKEN, Status.TIMEOUT, Status.ABORTED)
     if output.status is Status.TIMEOUT:
         session.audit.log("tool_timeout", tool=call.name, timeout_s=deadline_s(call, session))

@@ -165,5 +165,5 @@ _LEADING = re.compile(r"(?:(?<=[\r\n])|\A)([^\S\r\n]*):(?=:)")
 
 def break_ci_commands(text: str) -> str:
     """Text in which no CI system finds an order (CONTRACTS §2); runners look past leading blanks."""
-    text = _WORKFLOW.sub(escape("#"), text)
+    text = _WORKFLOW.sub(lambda m: escape("#"), text)
     return _LEADING.sub(lambda m: m[1] + escape(":"), text)

@@ -59,10 +59,9 @@ def hidden_positions(text: str) -> Iterator[int]:
 def _belongs(text: str, at: int) -> bool:
     """Whether the character at `at` is used as its script or the emoji standard uses it."""
     char, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
-    if char == "\u200c":
-        return bool(_JOINING.match(before) and _JOINING.match(after))
-    if char == "\u200d":
-        return _joins_emoji(text, at) or bool(_JOINING.match(before) and not HIDDEN.match(after))
+    if char in "\u200c\u200d":
+        # a single joiner after a letter of a joining script; sloppy writers leave one at a word's end
+        return bool(_JOINING.match(before) and not HIDDEN.match(after)) or _joins_emoji(text, at)
     if char == "\ufeff":
         return at == 0
     if "\U000e0020" <= char <= "\U000e007f":
@@ -71,6 +70,8 @@ def _belongs(text: str, at: int) -> bool:
 
 
 def _joins_emoji(text: str, at: int) -> bool:
+    if text[at] != "\u200d":
+        return False
     before = text[at - 2 : at - 1] if text[at - 1 : at] == "\ufe0f" else text[at - 1 : at]
     return bool(_EMOJI.match(before) and _EMOJI.match(text[at + 1 : at + 2]))
 
