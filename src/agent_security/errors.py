@@ -13,6 +13,7 @@
     ├── AuditError             the log cannot be written: nothing may run
     ├── NetError               a fetch was refused or failed; carries its code
     ├── ProviderError          the model's endpoint failed                  exit 6
+    │   └── ContextLengthError  the messages do not fit the model's window
     └── Aborted                the session was told to stop (§6.3)
 
 A refusal is not an error: it is a `Decision`.
@@ -86,6 +87,10 @@ class ProviderError(AgentSecurityError):
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+
+
+class ContextLengthError(ProviderError):
+    """The messages do not fit the model's window: trim once and try again, then give up."""
 
 
 class Aborted(AgentSecurityError):

@@ -14,7 +14,7 @@ from agent_security.decision import Decision, Verdict, allow, deny
 from agent_security.errors import ChangeError
 from agent_security.gates import judge_effects, offers_for
 from agent_security.ports import Answer, Question
-from agent_security.prompt_safety import mark_by_origin, wrap_tool_result
+from agent_security.prompt_safety import attribute, fresh_nonce, mark_by_origin, wrap_tool_result
 from agent_security.resource_limits import cap_tool_result
 from agent_security.session import Session
 from agent_security.text import for_model
@@ -100,7 +100,7 @@ def _refusal(asked: Decision, answer: Answer) -> Decision:
 def record_decision(call: ToolCall, decision: Decision, session: Session) -> None:
     """Step 4. Raises AuditError, and then nothing runs."""
     args = loose_args(call)
-    if decision.gate == "validation":
+    if decision.gate == "validation" and not decision.allowed:
         session.audit.log("validation_error", tool=call.name, args=args, errors=decision.reason.split("; "))
     if drift := drift_of(decision):
         session.audit.log("intent_drift_suspected", tool=call.name, args=args, reason=drift)
@@ -208,13 +208,14 @@ def present(call: ToolCall, output: ToolOutput, applied: Applied, session: Sessi
     text = session.redactor.redact(output.text)
     text = cap_tool_result(text)
     text = mark_by_origin(for_model(text), output.origin, output.source)
-    wrapped = wrap_tool_result(call.name, text)
+    wrapped = wrap_tool_result(call.name, text, nonce=fresh_nonce())
     return "\n".join([wrapped, *(f"[harness] {note}" for note in _notes(applied))])
 
 
 def _notes(applied: Applied) -> list[str]:
-    notes = [f"held back, not applied: {path} ({code})" for path, code in sorted(applied.held.items())]
-    return notes + [f"conflict, left alone: {path} ({why})" for path, why in sorted(applied.conflicts.items())]
+    held, conflicts = sorted(applied.held.items()), sorted(applied.conflicts.items())
+    notes = [f"held back, not applied: {attribute(path)} ({code})" for path, code in held]
+    return notes + [f"conflict, left alone: {attribute(path)} ({why})" for path, why in conflicts]
 
 
 def record_result(
@@ -227,6 +228,7 @@ def record_result(
 ) -> ToolResult:
     """Step 9. What was read is remembered with its origin, then the result is put on record."""
     session.provenance.note_result(call, output.text, output.origin)
+    session.provenance.note_private(session.redactor.placeholders.values())
     broken = output.status in (Status.BROKEN, Status.TIMEOUT, Status.ABORTED)
     if output.status is Status.TIMEOUT:
         session.audit.log("tool_timeout", tool=call.name, timeout_s=deadline_s(call, session))
