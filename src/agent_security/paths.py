@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pwd
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent_security.changeset import Node
 from agent_security.decision import Check
@@ -57,7 +58,22 @@ class Scope:
 
     def look(self, path: str) -> FileFact:
         """What stands at `path`, absolute or relative to the workspace."""
-        return (self.facts or DescriptorFacts((self.working_dir, *self.added_dirs))).look(path)
+        return (self.facts or _facts_of(self.working_dir, self.added_dirs)).look(path)
+
+    @property
+    def real_roots(self) -> tuple[str, ...]:
+        """The workspace, then the added directories, their links followed."""
+        return _facts_of(self.working_dir, self.added_dirs).roots
+
+
+_protected = lru_cache(maxsize=4096)(run_later)
+_is_secret = lru_cache(maxsize=4096)(is_secret_file)
+
+
+@lru_cache(maxsize=64)
+def _facts_of(working_dir: str, added_dirs: tuple[str, ...]) -> DescriptorFacts:
+    """One reader for one scope: where the person's own roots lead is looked up once."""
+    return DescriptorFacts((working_dir, *added_dirs))
 
 
 def is_path_within(path: str, root: str) -> bool:
@@ -87,7 +103,7 @@ def judge_path(path: str, scope: Scope, *, write: bool) -> Check:
 
 
 def _judge_write(path: str, fact: FileFact, scope: Scope) -> Check:
-    if not lies_within(fact.real, os.path.realpath(scope.working_dir)):
+    if not lies_within(fact.real, scope.real_roots[0]):
         return Check(False, "path_read_only: added directories are readable only")
     if fact.node is Node.DIRECTORY or path.endswith("/"):
         return Check(False, "path_special: a folder cannot be written as a file")
@@ -109,14 +125,14 @@ def _is_git_config(name: str) -> bool:
 
 def relative_names(path: str, fact: FileFact, scope: Scope) -> tuple[str, ...]:
     """A file's names relative to the root it lies in: as it was written, and where it really leads."""
-    roots = [os.path.realpath(root) for root in (scope.working_dir, *scope.added_dirs)]
+    roots = scope.real_roots
     full = path if path.startswith("/") else f"{scope.working_dir}/{path}"
     names = {os.path.normpath(full): scope.working_dir, fact.real: ""}
     found = []
     for name, extra in names.items():
         for root in (extra, *roots):
             if root and name != root and lies_within(name, root):
-                found.append(os.path.relpath(name, root))
+                found.append(name[len(root.rstrip("/")) + 1 :])
                 break
     return tuple(dict.fromkeys(found))
 
@@ -128,10 +144,10 @@ def confirm_path(path: str, scope: Scope, *, write: bool) -> Check:
     """
     fact = scope.look(path)
     names = relative_names(path, fact, scope)
-    if (not write or fact.exists) and any(is_secret_file(name) for name in names):
+    if (not write or fact.exists) and any(_is_secret(name) for name in names):
         return Check(True, f"secret_file: {names[-1]} holds secrets")
     for name in names if write else ():
-        protected = run_later(name)
+        protected = _protected(name)
         if protected is not None and protected.tier is Tier.FIRST:
             return Check(True, f"first_tier: {name}: {protected.why}")
     return Check(False)
@@ -140,7 +156,7 @@ def confirm_path(path: str, scope: Scope, *, write: bool) -> Check:
 def second_tier(path: str, scope: Scope) -> Check:
     """ok=True: a write here runs when somebody builds, tests or pushes (D11): the permission gate asks."""
     for name in relative_names(path, scope.look(path), scope):
-        protected = run_later(name)
+        protected = _protected(name)
         if protected is not None and protected.tier is Tier.SECOND:
             return Check(True, f"second_tier: {name}: {protected.why}")
     return Check(False)

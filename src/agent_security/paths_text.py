@@ -5,11 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
+from functools import lru_cache
 
 from agent_security.decision import Check
 from agent_security.protected_paths import Tier, run_later
 
-__all__ = ["judge_path_text", "judge_pattern_text", "protected_spelling"]
+__all__ = ["judge_path_text", "judge_pattern_text", "literal_prefix", "protected_spelling"]
 
 _HOME_FORM = re.compile(
     r"~(?:/|$)|~[A-Za-z_+-][\w.-]*(?:/|$)|\$\{?HOME\b|%(?:USERPROFILE|HOMEPATH|APPDATA)%", re.I
@@ -43,6 +44,7 @@ def _judge_windows_forms(path: str) -> Check:
     return Check(True)
 
 
+@lru_cache(maxsize=4096)
 def protected_spelling(path: str) -> str:
     """The protected path that a workspace-relative path is a second spelling of, or "".
 

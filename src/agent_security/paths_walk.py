@@ -74,9 +74,9 @@ class DescriptorFacts:
         if not roots:
             raise ValueError("facts need at least one root")
         self._start = roots[0]
-        self._roots = tuple(os.path.realpath(root) for root in roots)
+        self.roots = tuple(os.path.realpath(root) for root in roots)
         self._closed = tuple(
-            tree for tree in _KERNEL_TREES if not any(lies_within(root, tree) for root in self._roots)
+            tree for tree in _KERNEL_TREES if not any(lies_within(root, tree) for root in self.roots)
         )
 
     def look(self, path: str) -> FileFact:
@@ -96,7 +96,7 @@ class DescriptorFacts:
 
     def _fact(self, path: str, walk: _Walk, problem: str) -> FileFact:
         real, found = walk.real, walk.last
-        inside = not problem and any(lies_within(real, root) for root in self._roots)
+        inside = not problem and any(lies_within(real, root) for root in self.roots)
         if found is None:
             return FileFact(path, real, inside, exists=False, problem=problem)
         mode = found.st_mode

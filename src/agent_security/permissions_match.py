@@ -147,9 +147,9 @@ def _path_matches(pattern: str, full: str, scope: Scope, *, fold: bool) -> bool:
     """As `.gitignore` reads patterns: no slash = at any depth, a folder covers what lies in it."""
     base, pattern = _anchor(pattern, scope)
     if base is None:
-        roots = (scope.working_dir, os.path.realpath(scope.working_dir), *scope.added_dirs)
+        roots = (scope.working_dir, *scope.added_dirs, *scope.real_roots)
         return any(_below(pattern, full, root, fold=fold, anywhere=True) for root in roots)
-    roots = (base,) if base != scope.working_dir else (base, os.path.realpath(base))
+    roots = (base,) if base != scope.working_dir else (base, scope.real_roots[0])
     return any(_below(pattern, full, root, fold=fold, anywhere=False) for root in roots)
 
 

@@ -49,7 +49,7 @@ def _script_of(command: Command) -> str:
 
 def _content(path: str, scope: Scope) -> bytes:
     real = scope.look(path).real
-    root = os.path.realpath(scope.working_dir)
+    root = scope.real_roots[0]
     if not lies_within(real, root) or real == root:
         return b"outside"
     with contextlib.suppress(OSError, ValueError):

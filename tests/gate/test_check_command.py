@@ -109,7 +109,7 @@ def test_names_resolve_only_through_the_line(tmp_path: Path) -> None:
 
 def test_mode_goal_and_rules_are_heeded(tmp_path: Path) -> None:
     line = {"id": 1, "tool": "run_bash", "args": {"command": "pytest"}, "cwd": str(tmp_path)}
-    assert run(line)[1][0]["code"] == "mode_execute"
+    assert run(line)[1][0]["code"] == "ask_execute"
     assert run({**line, "mode": "dangerouslySkipPermissions"})[1][0]["decision"] == "allow"
     rules = Rules(allow=(parse_rule("Bash(pytest:*)", "allow", "user"),))
     assert run(line, rules=rules)[1][0]["decision"] == "allow"
