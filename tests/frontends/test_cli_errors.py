@@ -78,7 +78,7 @@ def test_an_endpoint_that_nobody_answers(own_home: Path, capsys: pytest.CaptureF
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    args = ("--base-url", f"http://127.0.0.1:{port}/v1", "--model", "m", "--llm-timeout", "1", "-p", "x")
+    args = ("--base-url", f"http://127.0.0.1:{port}/v1", "--model", "m", "--llm-timeout", "4", "-p", "x")
     assert main(list(args)) == 6
     err = capsys.readouterr().err
     assert f"127.0.0.1:{port}" in err

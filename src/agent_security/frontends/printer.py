@@ -53,10 +53,10 @@ class Printer:
         raise NotImplementedError
 
     def notice(self, event: str, **data: Any) -> None:
-        """A closed pipe, or an event that has not what this printer expects, stops nothing."""
+        """A closed pipe, or an event that is not what this printer expects, stops no call (ports.Listener)."""
         handler = getattr(self, f"_on_{event}", None)
         if handler is not None:
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(Exception):
                 handler(**data)
 
     def progress(self, line: str) -> None:
@@ -138,9 +138,9 @@ class StreamPrinter(Printer):
     def _on_permission_denied(self, call: ToolCall, decision: Decision, **data: Any) -> None:
         self._event("permission_denied", **denial(call, decision))
 
-    def _event(self, kind: str, **fields: Any) -> None:
+    def _event(self, event: str, /, **fields: Any) -> None:
         session_id = self._session.session_id if self._session is not None else ""
-        self._json({"type": kind, **scrubbed_with(self._redacted, fields), "session_id": session_id})
+        self._json({"type": event, **scrubbed_with(self._redacted, fields), "session_id": session_id})
 
 
 def json_line(found: dict[str, Any], *, in_ci: bool) -> str:

@@ -45,10 +45,10 @@ class Screen:
     # --- the Listener port ------------------------------------------------------------------------
 
     def notice(self, event: str, **data: Any) -> None:
-        """Draw one event; an event this screen does not know is not drawn."""
+        """Draw one event. What it does not know is not drawn, what cannot be drawn stops no call."""
         handler: Callable[..., None] | None = getattr(self, f"_on_{event}", None)
         if handler is not None:
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(Exception):
                 handler(**data)
 
     def _on_llm_request(self, **data: Any) -> None:
