@@ -151,14 +151,14 @@ class BubblewrapSandbox:
         write = reply.write
         if write is None or not reply.ok:
             return ChangeSet()
-        return stage_file(
-            self._parts.place.staged,
-            write.path,
-            write.data,
-            mode=write.mode,
-            before=write.before,
-            existed=write.existed,
+        folder = self._parts.place.staged
+        changes = stage_file(
+            folder, write.path, write.data, mode=write.mode, before=write.before, existed=write.existed
         )
+        for change in changes.changes:
+            if change.staged is not None:
+                self._parts.identity.own(change.staged)
+        return changes
 
     def _start_worker(self) -> Running:
         with lines.for_worker(self._parts) as line:

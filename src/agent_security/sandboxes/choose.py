@@ -61,14 +61,15 @@ def _start(request: SandboxRequest) -> tuple[Place, Bwrap, Proof]:
         raise NotBuiltError(f"the {request.backend} sandbox: not built yet")
     if request.backend not in BUILT:
         raise SandboxUnavailable(f"no sandbox is called {request.backend!r}", "--sandbox auto")
-    refuse_unsafe_places(request, _home(request, os.geteuid()))
+    refuse_unsafe_places(request, _home(request))
     identity = identity_for(request.workspace)
-    refuse_unsafe_places(request, _home(request, identity.uid))
+    if identity.switch:
+        refuse_unsafe_places(request, home_of(identity.uid))
     return _first_that_holds(request, identity)
 
 
-def _home(request: SandboxRequest, uid: int) -> str:
-    return os.path.realpath(request.home) if request.home else home_of(uid)
+def _home(request: SandboxRequest) -> str:
+    return os.path.realpath(request.home) if request.home else home_of(os.geteuid())
 
 
 def _first_that_holds(request: SandboxRequest, identity: Identity) -> tuple[Place, Bwrap, Proof]:
@@ -98,7 +99,7 @@ def _parts(request: SandboxRequest, place: Place, bwrap: Bwrap, guarantees: Guar
     candidates = [path for path in found.secrets if path not in request.granted]
     shown = tracked_as_they_are(candidates, request.workspace, workspace_fd, place, bwrap, gitdir)
     mask = Mask(place, workspace_fd, tuple(p for p in candidates if p not in shown), tuple(found.git_configs))
-    home = _home(request, identity.uid)
+    home = home_of(identity.uid) if identity.switch else _home(request)
     parts = Parts(
         request=request,
         identity=identity,

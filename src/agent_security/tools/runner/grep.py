@@ -90,6 +90,7 @@ def _with_rg(rg: str, args: dict[str, Any], real: str, context: int) -> Iterator
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        cwd=real if os.path.isdir(real) else os.path.dirname(real),  # what a glob is relative to
     )
     with process:
         try:
