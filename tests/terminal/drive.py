@@ -165,10 +165,11 @@ def main() -> int:
         project.mkdir(parents=True)
         (project / "README.md").write_text("# Title\n")
         (folder / "script.yaml").write_text(SCRIPT)
+        python_path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         env = {
             "HOME": str(folder / "home"),
             "AGENT_SECURITY_STATE": str(folder / "state"),
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            "PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, python_path))),
             "LANG": "C.UTF-8",
         }
         program = f"{options.program} --model script:{folder}/script.yaml"
