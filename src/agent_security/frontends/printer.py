@@ -53,7 +53,7 @@ class Printer:
         raise NotImplementedError
 
     def notice(self, event: str, **data: Any) -> None:
-        """A closed pipe, or an event that is not what this printer expects, stops no call (ports.Listener)."""
+        """A closed pipe, or an event that is not as expected, stops no call (ports.Listener)."""
         handler = getattr(self, f"_on_{event}", None)
         if handler is not None:
             with contextlib.suppress(Exception):
