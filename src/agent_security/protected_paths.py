@@ -184,7 +184,11 @@ def run_later(path: str) -> Protected | None:
     if number is not None:
         return FIRST_TIER[number]
     number = _SECOND.find(parts)
-    return None if number is None else SECOND_TIER[number]
+    row = None if number is None else SECOND_TIER[number]
+    if row is not None and row.why != _START and not VENDORED_FOLDERS.isdisjoint(parts[:-1]):
+        # an installed package's own build files: nobody builds or tests there
+        return None
+    return row
 
 
 def is_secret_file(path: str) -> bool:
