@@ -10,12 +10,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from agent_security.changes.engine import same
-from agent_security.changes.journal import Op, Step, settled
-from agent_security.changes.plan import above
+from agent_security.changes.journal import SNAPSHOT, Op, Step, settled
+from agent_security.changes.plan import Own, above
 from agent_security.changes.tree import Blocked, State, Tree
-
-SNAPSHOT = "snapshot"
-"""The kind of a step that only kept a file's bytes: its undo restores whatever stands there (§6.3)."""
 
 
 @dataclass(slots=True)
@@ -30,8 +27,8 @@ class WayBack:
 class WayBackPlanner:
     """Plans one undo. `force` names the paths to put back although the person changed them."""
 
-    def __init__(self, tree: Tree, force: Collection[str] = ()) -> None:
-        self._tree, self._force = tree, force
+    def __init__(self, tree: Tree, own: Own, force: Collection[str] = ()) -> None:
+        self._tree, self._own, self._force = tree, own, force
         self._later: dict[str, State | None] = {}
         self.way = WayBack()
 
@@ -49,7 +46,7 @@ class WayBackPlanner:
         except Blocked as error:
             way.conflicts[op.path] = f"a folder above it was replaced: {error}"
             return
-        if unconditional and self._same(op.was, found, op):
+        if unconditional and same(op.was, found, lambda: self._tree.digest(op.path), op.compares):
             return
         if not self._same(op.now, found, op):
             why = "it was changed since" if found else "it was removed since"
@@ -59,7 +56,7 @@ class WayBackPlanner:
         if found is None and op.path not in self._later and not self._has_folder(op.path):
             way.conflicts[op.path] = "its folder was removed since"
             return
-        way.ops.append(replace(back, was=found))
+        way.ops.append(replace(back, was=found) if op.compares == "content" else back)
         way.restored[op.path] = (
             "removed" if op.was is None else "mode" if op.compares == "mode" else "restored"
         )
@@ -67,6 +64,15 @@ class WayBackPlanner:
             self._later[op.path] = op.was
 
     def _same(self, expected: State | None, found: State | None, op: Op) -> bool:
+        ours = found is not None and found.ident == self._own.get(op.path)
+        if (
+            ours
+            and op.compares == "content"
+            and expected is not None
+            and found
+            and expected.node is found.node
+        ):
+            return True  # what we ourselves left there last, untouched since: no need to read it
         return same(expected, found, lambda: self._tree.digest(op.path), op.compares)
 
     def _look(self, path: str) -> State | None:
