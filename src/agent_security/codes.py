@@ -105,10 +105,10 @@ CODES: dict[str, Code] = {
     # plan, §6.2
     "plan_first": Code(_C, "--approve-plan is on and this turn's plan has no approval yet"),
     # shell, §2.2 and §2.3 layer 2
-    "hidden_text": Code(_N, "the line holds characters a person cannot see, or that the shell reads otherwise"),
+    "hidden_text": Code(_N, "characters a person cannot see, or that the shell reads otherwise"),
     "denied_binary": Code(_N, "a program of the shell's denylist would run"),
     "denied_pattern": Code(_N, "a command of the shell's denylist would run"),
-    "broad_delete": Code(_N, "a recursive delete of the root, home, a parent, the workspace or something unknown"),
+    "broad_delete": Code(_N, "a recursive delete of root, home, a parent, the workspace or the unknown"),
     "shell_path": Code(_N, "a command reads or writes outside the workspace"),
     "hidden_execution": Code(_N, "an option, a setting or a script's own command starts a program unseen"),
     "exec_environment": Code(_N, "a variable that makes other programs run or load something"),

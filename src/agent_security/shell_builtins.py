@@ -77,14 +77,20 @@ def _mapfile(runner: Runner, argv: tuple[Word, ...], state: State, stdin: Flow) 
 def _set(runner: Runner, argv: tuple[Word, ...], state: State, stdin: Flow) -> None:
     words = list(argv[1:])
     while words and words[0].starts("-", "+") and words[0].value != "--":
-        words = words[2:] if words[0].value in ("-o", "+o") or re.fullmatch(r"[-+]\w*o", words[0].value) else words[1:]
+        words = (
+            words[2:]
+            if words[0].value in ("-o", "+o") or re.fullmatch(r"[-+]\w*o", words[0].value)
+            else words[1:]
+        )
     if words:
         state.put("@", [tuple(word.value for word in words if word.value != "--")])
 
 
 def _shift(runner: Runner, argv: tuple[Word, ...], state: State, stdin: Flow) -> None:
     count = int(argv[1].value) if len(argv) > 1 and argv[1].value.isdigit() else 1
-    state.env["@"] = [value if UNKNOWN in value else value[count:] for value in state.env.get("@", [(UNKNOWN,)])]
+    state.env["@"] = [
+        value if UNKNOWN in value else value[count:] for value in state.env.get("@", [(UNKNOWN,)])
+    ]
 
 
 def _eval(runner: Runner, argv: tuple[Word, ...], state: State, stdin: Flow) -> None:

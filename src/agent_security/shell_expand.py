@@ -86,7 +86,9 @@ class Expander:
                 alternatives = [UNKNOWN]
         bare = bool(node.get("Parts")) and node["Parts"][0]["Type"] == "Lit"
         settle = _tildes if assigned else tilde
-        return list(dict.fromkeys(settle(text) if bare else text for text in map(settle_brackets, alternatives)))
+        return list(
+            dict.fromkeys(settle(text) if bare else text for text in map(settle_brackets, alternatives))
+        )
 
     def document(self, node: Node | None, state: State, *, raw: bool) -> str:
         """A here-document's text. Its substitutions run unless the end word was quoted."""
@@ -127,7 +129,11 @@ class Expander:
             if len(alternatives) > MAX_ALTERNATIVES:
                 alternatives = [[UNKNOWN]]
         only_empty_list = len(part.get("Parts", ())) == 1 and part["Parts"][0]["Type"] == "ParamExp"
-        return alternatives if part.get("Parts") and only_empty_list else [fields or [""] for fields in alternatives]
+        return (
+            alternatives
+            if part.get("Parts") and only_empty_list
+            else [fields or [""] for fields in alternatives]
+        )
 
     def _variable(self, part: Node, state: State, *, quoted: bool, split: bool) -> list[Fields]:
         values, is_list = self._params.values(part, state)

@@ -17,10 +17,12 @@ from agent_security.shell_state import EMPTY, Flow, here
 from agent_security.shell_words import NONCHARACTERS, ROOT, RUN_TIME, SOME, UNKNOWN, Word
 
 _COMPUTED = Flow()
-_PASSES = frozenset("cat tee grep egrep fgrep rg sort uniq head tail tac shuf nl pv sponge less more".split())
-_PATTERN_FIRST = frozenset("grep egrep fgrep rg".split())
-_FILTER_VALUED = names("-n -c -k -t -m -A -B -C -e -f -s -w -d --lines --bytes --key --regexp --file --max-count")
-_LISTERS = frozenset("ls fd fdfind locate compgen".split())
+_PASSES = names("cat tee grep egrep fgrep rg sort uniq head tail tac shuf nl pv sponge less more")
+_PATTERN_FIRST = names("grep egrep fgrep rg")
+_FILTER_VALUED = names(
+    "-n -c -k -t -m -A -B -C -e -f -s -w -d --lines --bytes --key --regexp --file --max-count"
+)
+_LISTERS = names("ls fd fdfind locate compgen")
 _LISTING = re.compile(
     r"git (?:\S+ )*?(?:ls-files|diff .*--name-only|diff --name-only|grep -l|status --porcelain)"
     r"|(?:rg|grep) (?:.* )?(?:-\w*l\w*|--files(?:-with-matches)?)(?: |$)"
@@ -71,8 +73,12 @@ def _found(args: list[str]) -> str:
         args = args[1:]
     stop = next((i for i, arg in enumerate(args) if arg.startswith(("-", "(", "!"))), len(args))
     starts, tests = args[:stop] or ["."], args[stop:]
-    filtered = any(re.match(r"-(i?name|i?path|i?regex|type|mindepth|mtime|size|newer|empty|user|perm)", t) for t in tests)
-    return "".join((f"{start}\n" if not filtered else "") + f"{start.rstrip('/')}/{SOME}\n" for start in starts)
+    filtered = any(
+        re.match(r"-(i?name|i?path|i?regex|type|mindepth|mtime|size|newer|empty|user|perm)", t) for t in tests
+    )
+    return "".join(
+        (f"{start}\n" if not filtered else "") + f"{start.rstrip('/')}/{SOME}\n" for start in starts
+    )
 
 
 def _echo(args: list[str], _: Flow) -> str:

@@ -10,7 +10,9 @@ from agent_security.shell_getopt import names
 from agent_security.shell_options import Hidden, both, option
 from agent_security.shell_words import UNKNOWN, Word
 
-_GLOBAL_VALUED = names("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source")
+_GLOBAL_VALUED = names(
+    "-C -c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
+)
 EXECUTING_KEY = re.compile(
     r"(?i)^(?:core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|gitproxy|askpass|alternaterefscommand)"
     r"|alias\..+|pager\..+|sequence\.editor|diff\.external|diff\..+\.(?:command|textconv)"
@@ -70,8 +72,6 @@ _BY_VERB = {
     "rebase": option("-x --exec", valued="sXCmS"),
     "difftool": option("-x --extcmd", valued="tgd"),
     "grep": option("-O --open-files-in-pager", valued="efmABC"),
-    "filter-branch": option("--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter"
-                            " --tag-name-filter --setup"),
     "send-email": option("--smtp-server --to-cmd --cc-cmd --sendmail-cmd"),
     "daemon": option("--access-hook"),
 }
@@ -91,7 +91,7 @@ def git(args: Sequence[Word]) -> Iterable[Hidden]:
 
 
 def _by_verb(call: Git) -> Iterable[Hidden]:
-    for hidden in _BY_VERB.get(call.verb, lambda _args: ())(call.args):
+    for hidden in _BY_VERB[call.verb](call.args) if call.verb in _BY_VERB else ():
         if hidden.label in ("--config", "-c"):
             yield from _setting(*hidden.code.value.partition("=")[::2])
         else:
@@ -108,7 +108,11 @@ def _by_verb(call: Git) -> Iterable[Hidden]:
 
 def _config(operands: Sequence[Word]) -> Iterable[Hidden]:
     """`git config KEY VALUE` and `git config set KEY VALUE`; reading a key runs nothing."""
-    words = operands[1:] if operands and operands[0].value in ("set", "get", "unset", "list", "edit") else operands
+    words = (
+        operands[1:]
+        if operands and operands[0].value in ("set", "get", "unset", "list", "edit")
+        else operands
+    )
     if len(words) >= 2 and operands[0].value not in ("get", "unset", "list"):
         yield from _setting(words[0].value, words[1].value)
 

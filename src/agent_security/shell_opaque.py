@@ -28,27 +28,60 @@ class Interpreter:
     not_match: tuple[str, ...]
 
 
-def _row(programs: str, code: str, match: str, not_match: str, *, module: str = "", valued: str = "") -> Interpreter:
+def _row(
+    programs: str, code: str, match: str, not_match: str, *, module: str = "", valued: str = ""
+) -> Interpreter:
     lines = [tuple(text.split(" ;; ")) for text in (match, not_match)]
     return Interpreter(names(programs), names(code), names(module), names(valued), *lines)
 
 
 INTERPRETERS: tuple[Interpreter, ...] = (
-    _row("python python2 python3 pypy pypy3 ipython", "-c", "python -c x ;; python3 x.py ;; python -Ic x ;; python3 -",
-         "python --version ;; python -m pytest -c x", module="-m", valued="-W -X -Q"),
-    _row("node nodejs bun deno tsx ts-node", "-e --eval -p --print -pe", "node -e x ;; node x.js ;; node -p 1",
-         "node --version", valued="-r --require --import --loader -C --conditions"),
-    _row("perl", "-e -E", "perl -e x ;; perl -ne x f ;; perl -pi -e x f ;; perl x.pl", "perl -v", valued="-I -M -m"),
+    _row(
+        "python python2 python3 pypy pypy3 ipython",
+        "-c",
+        "python -c x ;; python3 x.py ;; python -Ic x ;; python3 -",
+        "python --version ;; python -m pytest -c x",
+        module="-m",
+        valued="-W -X -Q",
+    ),
+    _row(
+        "node nodejs bun deno tsx ts-node",
+        "-e --eval -p --print -pe",
+        "node -e x ;; node x.js ;; node -p 1",
+        "node --version",
+        valued="-r --require --import --loader -C --conditions",
+    ),
+    _row(
+        "perl",
+        "-e -E",
+        "perl -e x ;; perl -ne x f ;; perl -pi -e x f ;; perl x.pl",
+        "perl -v",
+        valued="-I -M -m",
+    ),
     _row("ruby jruby irb", "-e", "ruby -e x ;; ruby x.rb", "ruby --version", valued="-I -r -C -E"),
     _row("php", "-r -B -R -E", "php -r x ;; php x.php", "php -v", valued="-d -c -z"),
     _row("lua luajit", "-e", "lua -e x ;; lua x.lua", "lua -v", valued="-l"),
-    _row("Rscript R octave julia groovy scala elixir swift crystal", "-e --eval -E", "julia -e x ;; Rscript x.R",
-         "julia --version"),
+    _row(
+        "Rscript R octave julia groovy scala elixir swift crystal",
+        "-e --eval -E",
+        "julia -e x ;; Rscript x.R",
+        "julia --version",
+    ),
     _row("tclsh wish expect", "-c", "expect -c x ;; tclsh x.tcl", "expect -v"),
     _row("osascript pwsh powershell", "-e -Command -c -EncodedCommand", "pwsh -c x", "pwsh --version"),
-    _row("emacs emacsclient", "--eval -e --execute -f --funcall -l --load --script -eval", "emacs --batch --eval x",
-         "emacs --version"),
-    _row("java kotlin", "", "java x.java", "java -version", valued="-cp -classpath --class-path -jar -p --add-modules"),
+    _row(
+        "emacs emacsclient",
+        "--eval -e --execute -f --funcall -l --load --script -eval",
+        "emacs --batch --eval x",
+        "emacs --version",
+    ),
+    _row(
+        "java kotlin",
+        "",
+        "java x.java",
+        "java -version",
+        valued="-cp -classpath --class-path -jar -p --add-modules",
+    ),
 )
 BY_NAME = {name: row for row in INTERPRETERS for name in row.programs}
 _VERSIONED = re.compile(r"(python|pypy|ruby|perl|php|lua|node|tclsh)[\d.]+(?:-config)?$")

@@ -62,7 +62,10 @@ def _matches(
         name, equals, _ = word.value.partition("=")
         for label in wanted + alone:
             if label.startswith("--") and len(name) > 3 and label.startswith(name):
-                yield label, word.cut(len(name) + 1) if equals else Word(UNKNOWN) if label in alone else following
+                yield (
+                    label,
+                    word.cut(len(name) + 1) if equals else Word(UNKNOWN) if label in alone else following,
+                )
         return
     for label in wanted + alone:
         if label.startswith("--"):
@@ -76,7 +79,9 @@ def _matches(
             yield from _in_cluster(word, following, label, label in alone, valued)
 
 
-def _in_cluster(word: Word, following: Word, label: str, is_alone: bool, valued: str) -> Iterable[tuple[str, Word]]:
+def _in_cluster(
+    word: Word, following: Word, label: str, is_alone: bool, valued: str
+) -> Iterable[tuple[str, Word]]:
     for position, letter in enumerate(word.value[1:], start=2):
         if letter == label[1]:
             rest = word.cut(position)

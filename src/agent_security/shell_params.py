@@ -7,7 +7,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agent_security.shell_state import State, Value, bounded
-from agent_security.shell_words import BRACKET, HOME, NONCHARACTERS, QUERY, ROOT, SOME, STAR, UNKNOWN
+from agent_security.shell_words import (
+    BRACKET,
+    HOME,
+    NONCHARACTERS,
+    QUERY,
+    ROOT,
+    RUN_TIME,
+    SOME,
+    STAR,
+    UNKNOWN,
+)
 
 if TYPE_CHECKING:
     from agent_security.shell_expand import Expander
@@ -36,8 +46,10 @@ class Params:
         known = state.is_set(name) or _is_positional(name, state)
         values = self._base(name, index, state)
         if node.get("Excl"):
-            values = bounded([v for value in values for v in state.look("".join(value)) if "".join(value).isidentifier()]
-                             or [(UNKNOWN,)])
+            values = bounded(
+                [v for value in values for v in state.look("".join(value)) if "".join(value).isidentifier()]
+                or [(UNKNOWN,)]
+            )
         if node.get("Slice"):
             return self._slice(node, name, values, state, is_list)
         if node.get("Repl"):
@@ -51,8 +63,10 @@ class Params:
             return state.env.get("@", [(UNKNOWN,)])
         if name.isdigit() and name != "0":
             place = int(name) - 1
-            return [value[place : place + 1] or (("",) if UNKNOWN not in "".join(value) else (UNKNOWN,))
-                    for value in state.env.get("@", [(UNKNOWN,)])]
+            return [
+                value[place : place + 1] or (("",) if UNKNOWN not in "".join(value) else (UNKNOWN,))
+                for value in state.env.get("@", [(UNKNOWN,)])
+            ]
         values = state.look(name)
         which = _subscript(index)
         if index is None:
@@ -85,8 +99,11 @@ class Params:
                 out.append(value[first : first + length] if length is not None else value[first:])
             else:
                 text = "".join(value)
-                out.append((UNKNOWN,) if NONCHARACTERS & set(text) else (
-                    text[start:][:length] if length is not None else text[start:],))
+                out.append(
+                    (UNKNOWN,)
+                    if NONCHARACTERS & set(text)
+                    else (text[start:][:length] if length is not None else text[start:],)
+                )
         return bounded(out), is_list
 
     def _replace(self, replacement: Node, values: list[Value], state: State) -> list[Value]:
@@ -95,12 +112,17 @@ class Params:
         if len(pattern) != 1 or len(new) != 1 or set(pattern[0]) & NONCHARACTERS:
             return [(UNKNOWN,)]
         count = -1 if replacement.get("All") else 1
-        return [tuple(UNKNOWN if NONCHARACTERS & set(text) else text.replace(pattern[0], new[0], count)
-                      for text in value) for value in values]
+        return [
+            tuple(
+                UNKNOWN if NONCHARACTERS & set(text) else text.replace(pattern[0], new[0], count)
+                for text in value
+            )
+            for value in values
+        ]
 
     def _operate(self, exp: Node, name: str, values: list[Value], known: bool, state: State) -> list[Value]:
         op = exp["Op"]
-        words = [(text,) for text in self._expander.texts(exp.get("Word"), state)]
+        words: list[Value] = [(text,) for text in self._expander.texts(exp.get("Word"), state)]
         if op in (":-", "-", ":=", "="):
             full = bounded([value for value in values if any(value)])
             if not known:
@@ -111,9 +133,15 @@ class Params:
                 state.put(name, list(chosen))
             return chosen
         if op in (":?", "?"):
-            return [tuple(text.replace(UNKNOWN, SOME) for text in value) for value in values if any(value)] or [(SOME,)]
+            return [
+                tuple(text.replace(UNKNOWN, SOME) for text in value) for value in values if any(value)
+            ] or [(SOME,)]
         if op in (":+", "+"):
-            return words if known and all(any(v) and UNKNOWN not in "".join(v) for v in values) else bounded([("",), *words])
+            return (
+                words
+                if known and all(any(v) and UNKNOWN not in "".join(v) for v in values)
+                else bounded([("",), *words])
+            )
         if op == "@":
             return self._transform(words, values)
         return [tuple(_trimmed(op, text, words) for text in value) for value in values]
@@ -150,6 +178,8 @@ def _is_positional(name: str, state: State) -> bool:
 def _trimmed(op: str, text: str, words: list[Value]) -> str:
     """`#`, `##`, `%`, `%%`, `^`, `,` on known text; a path that is half known keeps its directory."""
     pattern = words[0][0].translate(_TO_PATTERN) if len(words) == 1 else UNKNOWN
+    if op in ("%", "%%") and not set(pattern) & {*"*?[\\", *NONCHARACTERS} and text[-1:] not in RUN_TIME:
+        return text.removesuffix(pattern)
     if NONCHARACTERS & set(text + pattern):
         keeps = op in ("%", "%%") and "/" in text and not text.startswith((UNKNOWN, SOME))
         return text.rsplit("/", 1)[0] + "/" + SOME if keeps else _unsettled(text)

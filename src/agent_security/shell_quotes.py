@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from agent_security.shell_words import BRACKET, CLOSE, COMMA, HOME, OPEN, QUERY, STAR, UNKNOWN
 
@@ -64,7 +65,7 @@ def tilde(value: str) -> str:
     if value == "~" or value.startswith("~/"):
         return HOME + value[1:]
     match = re.match(r"~([A-Za-z_][\w.-]*)(?=/|$)", value)
-    return ("/root" if match[1] == "root" else f"/home/{match[1]}") + value[match.end() :] if match else value
+    return ("/" if match[1] == "root" else "/home/") + match[1] + value[match.end() :] if match else value
 
 
 def expand_braces(value: str) -> list[str]:
@@ -111,7 +112,7 @@ def _group(value: str, opening: int) -> tuple[int, list[int]]:
 def _choices(value: str, opening: int, closing: int, commas: list[int]) -> list[str]:
     if commas:
         edges = [opening, *commas, closing]
-        return [value[a + 1 : b] for a, b in zip(edges, edges[1:], strict=False)]
+        return [value[a + 1 : b] for a, b in pairwise(edges)]
     match = _RANGE.fullmatch(value[opening + 1 : closing])
     if match is None:
         return []

@@ -19,6 +19,7 @@ from agent_security.shell_wrappers import SHELLS, Inner
 
 MAX_DEPTH = 8
 MAX_COMMANDS = 3000
+MAX_STATEMENTS = 6000
 
 
 class Runner:
@@ -35,6 +36,7 @@ class Runner:
         self._called: set[str] = set()
         self._depth = 0
         self._steps = 0
+        self._statements = 0
         self.walker = Walker(self)
         self.expander = Expander(self._substitution, self.note)
 
@@ -46,7 +48,12 @@ class Runner:
             if name not in self._called:
                 self._guarded(lambda body=body: self.walker.statement(body, state.copy(), "function", EMPTY))
         return Line(
-            text, tuple(self._commands), self._problem, tuple(self._opaque), frozenset(self._notes), tuple(self._assigned)
+            text,
+            tuple(self._commands),
+            self._problem,
+            tuple(self._opaque),
+            frozenset(self._notes),
+            tuple(self._assigned),
         )
 
     # --- what the walker and the builtins report
@@ -62,6 +69,13 @@ class Runner:
 
     def declared(self, name: str, body: Node) -> None:
         self._declared[name] = body
+
+    def spend(self) -> bool:
+        """Whether one more statement may be followed; loops in loops are walked twice each."""
+        self._statements += 1
+        if self._statements > MAX_STATEMENTS:
+            self.trouble(f"too_deep: more than {MAX_STATEMENTS} statements to follow")
+        return self._statements <= MAX_STATEMENTS
 
     def only_redirects(self, redirects: tuple[Redirect, ...], state: State, where: str, feeds: str) -> Flow:
         """`> file` is `: > file`."""
@@ -94,10 +108,19 @@ class Runner:
     # --- code and commands
 
     def code(
-        self, text: Word, state: State, where: str, *, params: tuple[Word, ...] = (), marked: bool = True, stdin: Flow = EMPTY
+        self,
+        text: Word,
+        state: State,
+        where: str,
+        *,
+        params: tuple[Word, ...] = (),
+        marked: bool = True,
+        stdin: Flow = EMPTY,
     ) -> Flow:
-        """A shell line. One that only the run knows is noted, and under an option stands as an unknown command."""
-        if RUN_TIME & set(text.value) and not re.sub(f"[{''.join(RUN_TIME)}\\s\"']", "", text.value.split("#")[0]):
+        """A shell line. One that only the run knows is noted; under an option it is an unknown command."""
+        if RUN_TIME & set(text.value) and not re.sub(
+            f"[{''.join(RUN_TIME)}\\s\"']", "", text.value.split("#")[0]
+        ):
             if where.startswith("option:"):
                 self._emit(Command((Word(UNKNOWN),), "", where=where, cwd=state.cwd))
             else:
@@ -176,7 +199,12 @@ class Runner:
         elif inner.argv:
             self._guarded(
                 lambda: self.run(
-                    inner.argv, changed, f"wrapper:{name}", stdin, assignments=inner.assignments, functions=False
+                    inner.argv,
+                    changed,
+                    f"wrapper:{name}",
+                    stdin,
+                    assignments=inner.assignments,
+                    functions=False,
                 )
             )
 
@@ -191,10 +219,14 @@ class Runner:
         if name not in SHELLS and not sourced:
             return
         operands = [word for word in argv[1:] if not word.starts("-", "+")]
-        if any(word.value.startswith("-") and not word.starts("--") and "c" in word.value for word in argv[1:]):
+        if any(
+            word.value.startswith("-") and not word.starts("--") and "c" in word.value for word in argv[1:]
+        ):
             return
         flow = stdin
-        if operands and not any("s" in word.value for word in argv[1:] if word.starts("-") and not word.starts("--")):
+        if operands and not any(
+            "s" in word.value for word in argv[1:] if word.starts("-") and not word.starts("--")
+        ):
             piped = self.expander.pipe(operands[0])
             if piped is None and operands[0].value not in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
                 return
@@ -251,7 +283,10 @@ def _placed(inner: Inner, marker: str, lines: list[str]) -> list[Inner]:
         return Word(word.value.replace(marker, line))
 
     return [
-        Inner(tuple(put(word, line) for word in inner.argv), put(inner.code, line) if inner.code is not None else None)
+        Inner(
+            tuple(put(word, line) for word in inner.argv),
+            put(inner.code, line) if inner.code is not None else None,
+        )
         for line in lines
     ]
 

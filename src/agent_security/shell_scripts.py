@@ -43,7 +43,9 @@ def sed(script: str) -> Script:
             end = len(script) if end < 0 else end
             text = script[position:end].strip()
             if command in "btTqQlLD:v":
-                end = min((i for i in (script.find(c, position) for c in ";}\n") if i >= 0), default=len(script))
+                end = min(
+                    (i for i in (script.find(c, position) for c in ";}\n") if i >= 0), default=len(script)
+                )
             elif command == "e":
                 code.append(text or UNKNOWN)
             elif command in "wW":
@@ -184,7 +186,9 @@ def _awk_tokens(program: str) -> list[tuple[str, str]]:
     tokens: list[tuple[str, str]] = []
     position = 0
     while position < len(program):
-        if program[position] == "/" and not _AWK_VALUE_BEFORE.search(program[max(0, position - 40) : position]):
+        if program[position] == "/" and not _AWK_VALUE_BEFORE.search(
+            program[max(0, position - 40) : position]
+        ):
             position = _after_delimiter(program, position + 1, "/")
             tokens.append(("regex", ""))
             continue
@@ -198,8 +202,12 @@ def _awk_tokens(program: str) -> list[tuple[str, str]]:
     return tokens
 
 
-_EDITOR_RUNS = re.compile(r"^[\s:]*(?:silent!?\s*)?(?:[%\d,$.']*\s*)?(?:r(?:ead)?\s*|w(?:rite)?\s+)?!\s*(.*)", re.DOTALL)
-_EDITOR_CALLS = re.compile(r"system\s*\(|jobstart|termopen|:?\s*te(rm|rminal)?\b|\bpy(thon|x|3)?f?(ile)?\b|\blua\b|\bperl\b|\bruby\b|\bso(urce)?\b")
+_EDITOR_RUNS = re.compile(
+    r"^[\s:]*(?:silent!?\s*)?(?:[%\d,$.']*\s*)?(?:r(?:ead)?\s*|w(?:rite)?\s+)?!\s*(.*)", re.DOTALL
+)
+_EDITOR_CALLS = re.compile(
+    r"system\s*\(|jobstart|termopen|:?\s*te(rm|rminal)?\b|\bpy(thon|x|3)?f?(ile)?\b|\blua\b|\bperl\b|\bruby\b|\bso(urce)?\b"
+)
 
 
 def editor(command: str) -> Script:

@@ -14,8 +14,14 @@ from agent_security.shell_words import UNKNOWN, Word
 EDITORS = names("ed red ex vi vim nvim")
 _SHELL_ESCAPES: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
     (names("psql mysql mariadb"), re.compile(r"\s*(?:\\!|system\s)\s*(.*)|.*\\(?:o|g)\s*\|(.*)")),
-    (names("sqlite3 duckdb"), re.compile(r"\s*\.(?:shell|system|!)\s+(.*)|\s*\.(?:output|once|import)\s+\"?\|(.*)")),
-    (names("gdb lldb cgdb"), re.compile(r"\s*(?:!|shell\s|make\s|platform shell\s|python\s|pipe\s.*\|)\s*(.*)")),
+    (
+        names("sqlite3 duckdb"),
+        re.compile(r"\s*\.(?:shell|system|!)\s+(.*)|\s*\.(?:output|once|import)\s+\"?\|(.*)"),
+    ),
+    (
+        names("gdb lldb cgdb"),
+        re.compile(r"\s*(?:!|shell\s|make\s|platform shell\s|python\s|pipe\s.*\|)\s*(.*)"),
+    ),
     (names("ftp sftp dc bc gnuplot mutt mail mailx telnet"), re.compile(r"\s*~?!\s*(.*)|.*\bsystem\b(.*)")),
 )
 """(programs, what in a line of their input goes to a shell)."""

@@ -10,10 +10,12 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_security.shell_getopt import names
 from agent_security.shell_words import HOME, PARENT, ROOT, RUN_TIME, SEARCH, SOME, UNKNOWN
 
 Value = tuple[str, ...]
 MAX_ALTERNATIVES = 64
+MAX_VALUE = 16 * 1024
 
 _FROM_THE_START: dict[str, Value] = {
     "HOME": (HOME,),
@@ -22,7 +24,7 @@ _FROM_THE_START: dict[str, Value] = {
     "PATH": (SEARCH,),
     "TMPDIR": ("/tmp",),
 }
-_NEVER_EMPTY = frozenset("$ ! ? # - 0 UID EUID RANDOM SECONDS BASHPID USER LOGNAME SHELL HOSTNAME LINENO".split())
+_NEVER_EMPTY = names("$ ! ? # - 0 UID EUID RANDOM SECONDS BASHPID USER LOGNAME SHELL HOSTNAME LINENO")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,10 @@ class State:
 
 
 def bounded(values: list[Value]) -> list[Value]:
-    """At most MAX_ALTERNATIVES; more of them are one value that is not known."""
-    distinct = list(dict.fromkeys(values))
+    """At most MAX_ALTERNATIVES of at most MAX_VALUE characters; past that, one value that is not known."""
+    distinct = list(
+        dict.fromkeys(value if sum(map(len, value)) <= MAX_VALUE else (SOME,) for value in values)
+    )
     if len(distinct) <= MAX_ALTERNATIVES:
         return distinct
     filled = all(value and all(value) and UNKNOWN not in "".join(value) for value in distinct)

@@ -41,6 +41,8 @@ class Walker:
 
     def statement(self, stmt: Node, state: State, where: str, stdin: Flow, feeds: str = "") -> Flow:
         """One statement with its redirections."""
+        if not self._runner.spend():
+            return Flow()
         inner = state.copy() if stmt.get("Background") or stmt.get("Coprocess") else state
         redirects, fed = self._redirects(stmt.get("Redirs") or [], inner, stdin)
         command = stmt.get("Cmd")
@@ -60,7 +62,9 @@ class Walker:
         for node in nodes:
             op, fd = node["Op"], node.get("N", {}).get("Value", "")
             if op in ("<<", "<<-"):
-                raw = any(part["Type"] != "Lit" or "\\" in part["Value"] for part in node["Word"].get("Parts", ()))
+                raw = any(
+                    part["Type"] != "Lit" or "\\" in part["Value"] for part in node["Word"].get("Parts", ())
+                )
                 text = self._runner.expander.document(node.get("Hdoc"), state, raw=raw)
                 stdin = Flow(re.sub(r"(?m)^\t+", "", text) if op == "<<-" else text, "literal")
                 targets = [stdin.text or ""]
@@ -102,8 +106,8 @@ class Walker:
             values = [(text,) for text in expander.texts(node.get("Value"), state, assigned=True)]
         if node.get("Append"):
             before = state.look(name) if state.is_set(name) else [("",)]
-            join = (lambda a, b: (*a, *b)) if node.get("Array") else (lambda a, b: ("".join(a[:1]) + b[0], *a[1:]))
-            values = [join(old, new) for old in before for new in values]
+            is_list = node.get("Array") is not None
+            values = [_appended(old, new, is_list=is_list) for old in before for new in values]
         elif node.get("Index") is not None:
             values = [(*old, *new) for old in (state.env.get(name) or [()]) for new in values]
         state.put(name, values)
@@ -144,7 +148,9 @@ class Walker:
         state.join(before)
         state.cwd = cwd
         if flow.text is None or after.text is None:
-            return Flow(None, after.origin if flow.text == "" else flow.origin if after.text == "" else "computed")
+            return Flow(
+                None, after.origin if flow.text == "" else flow.origin if after.text == "" else "computed"
+            )
         return Flow(flow.text + after.text, "literal")
 
     # --- compound commands
@@ -242,6 +248,11 @@ class Walker:
             self._runner.note("run_time_code")
 
 
+def _appended(old: Value, new: Value, *, is_list: bool) -> Value:
+    """`a+=(x)` adds elements, `a+=x` adds to the first."""
+    return (*old, *new) if is_list else ("".join(old[:1]) + new[0], *old[1:])
+
+
 def first_name(stmt: Node) -> str:
     """The name of the command that a pipe leads into, as written."""
     command = stmt.get("Cmd") or {}
@@ -264,7 +275,9 @@ def _is_endless(cond: list[Node] | None) -> bool:
 def _spawns(node: Node) -> bool:
     """Starts something in the background and never waits."""
     text = json.dumps(node.get("Do"))
-    return '"Background": true' in text and not re.search(r'"Value": "(sleep|wait|break|read|exit)"', _first_words(node))
+    return '"Background": true' in text and not re.search(
+        r'"Value": "(sleep|wait|break|read|exit)"', _first_words(node)
+    )
 
 
 def _first_words(node: Any) -> str:

@@ -100,7 +100,9 @@ class Redirect:
     @property
     def writes(self) -> bool:
         """Opens a file for writing; `2>&1` does not."""
-        to_descriptor = self.op == ">&" and (self.target.value.rstrip("-").isdigit() or self.target.value == "-")
+        to_descriptor = self.op == ">&" and (
+            self.target.value.rstrip("-").isdigit() or self.target.value == "-"
+        )
         return self.op in (">", ">>", ">|", "<>", "&>", "&>>", ">&") and not to_descriptor
 
     @property

@@ -75,7 +75,7 @@ def env(args: Sequence[Word]) -> list[Inner]:
     return [Inner(tuple(words), assignments=tuple(assigned), chdir=move)]
 
 
-SHELLS = frozenset("sh bash dash zsh ksh mksh ash rbash busybox-sh yash posh fish".split())
+SHELLS = names("sh bash dash zsh ksh mksh ash rbash busybox-sh yash posh fish")
 _SHELL_VALUED = names("-o -O +o +O --rcfile --init-file")
 
 
@@ -121,7 +121,7 @@ def find(args: Sequence[Word]) -> list[Inner]:
     found = []
     for index, word in enumerate(args):
         if word.value in ("-exec", "-execdir", "-ok", "-okdir"):
-            body = []
+            body: list[Word] = []
             for part in args[index + 1 :]:
                 if part.value == ";" or (part.value == "+" and body and body[-1].value == "{}"):
                     break
@@ -133,16 +133,22 @@ def find(args: Sequence[Word]) -> list[Inner]:
 def parallel(args: Sequence[Word]) -> list[Inner]:
     """GNU parallel: a command with `{}`, or, where there is none, each argument is a line."""
     valued = names(
-        "-j --jobs -a --arg-file -S --sshlogin --joblog --results --tmpdir -I -n -N -L -d --delimiter --colsep"
-        " --timeout --delay --retries --load --nice --workdir --wd --tagstring --block --memfree -C -P --max-procs"
+        "-j --jobs -a --arg-file -S --sshlogin --joblog --results "
+        "--tmpdir -I -n -N -L -d --delimiter --colsep"
+        " --timeout --delay --retries --load --nice --workdir --wd "
+        "--tagstring --block --memfree -C -P --max-procs"
     )
     operands = read(args, valued, stop=True).operands
-    cut = next((i for i, word in enumerate(operands) if re.fullmatch(r":::\+?|::::\+?", word.value)), len(operands))
+    cut = next(
+        (i for i, word in enumerate(operands) if re.fullmatch(r":::\+?|::::\+?", word.value)), len(operands)
+    )
     template, inputs = operands[:cut], [word for word in operands[cut:] if not word.starts(":::")]
     if not template:
         return [Inner(code=word) for word in inputs]
     line = " ".join(word.value for word in template)
-    lines = [re.sub(r"\{[^}\s]*\}", word.value, line) if "{" in line else f"{line} {word.value}" for word in inputs]
+    lines = [
+        re.sub(r"\{[^}\s]*\}", word.value, line) if "{" in line else f"{line} {word.value}" for word in inputs
+    ]
     return [Inner(code=Word(text)) for text in lines or [line]]
 
 
@@ -155,7 +161,9 @@ def after(marker: str, command_option: str = "") -> Unwrap:
     """The command stands behind a marker word, its program in an option before it (`start-stop-daemon`)."""
 
     def unwrap(args: Sequence[Word]) -> list[Inner]:
-        got = read(args, names(command_option + " -p --pidfile -u --user -n --name -c --chuid -d --chdir -k --umask"))
+        got = read(
+            args, names(command_option + " -p --pidfile -u --user -n --name -c --chuid -d --chdir -k --umask")
+        )
         program = got.values(*names(command_option))
         index = next((i for i, word in enumerate(args) if word.value == marker), len(args))
         return [Inner((*program[:1], *args[index + 1 :]))]

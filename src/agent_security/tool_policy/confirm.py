@@ -15,7 +15,14 @@ from agent_security.tool_policy.git import destructive_git
 from agent_security.tool_policy.install import ask_install
 from agent_security.tool_policy.lists import ALWAYS_CONFIRM_ARG_PATTERNS, ALWAYS_CONFIRM_TOOLS
 from agent_security.tool_policy.modes import ask_mode
-from agent_security.tool_policy.places import exists, is_document, is_first_tier, resolve, secret_named, within
+from agent_security.tool_policy.places import (
+    exists,
+    is_document,
+    is_first_tier,
+    resolve,
+    secret_named,
+    within,
+)
 from agent_security.tool_policy.programs import places
 from agent_security.tool_policy.services import ask_service
 from agent_security.tool_policy.shell import denied_name, prints_environment
@@ -32,12 +39,14 @@ def always_confirm_required(tool_name: str, args: Mapping[str, Any], *, scope: S
     if tool_name == "run_bash":
         return _shell(args.get("command"), scope or Scope("/"), scoped=scope is not None)
     if tool_name in ("write_file", "edit_file") and scope is not None and empties(tool_name, args, scope):
-        return Check(True, f"emptied_file: [DELETE-via-empty] {args.get('path')} has content and would be emptied")
+        return Check(
+            True, f"emptied_file: [DELETE-via-empty] {args.get('path')} has content and would be emptied"
+        )
     return _by_pattern(tool_name, args, scope)
 
 
 def _by_pattern(tool_name: str, args: Mapping[str, Any], scope: Scope | None) -> Check:
-    """The document's patterns for other tools. An empty new file is an ordinary change where that is known."""
+    """The document's patterns for other tools, where no scope says whether the file is new."""
     text = json.dumps(dict(args), default=str)
     for tool, pattern in ALWAYS_CONFIRM_ARG_PATTERNS:
         if tool == tool_name != "run_bash" and re.search(pattern, text) and scope is None:
@@ -115,7 +124,8 @@ def environment(command: Command, scope: Scope) -> Check:
 def unbounded(command: Command, scope: Scope) -> Check:
     """`yes > file`, `cat /dev/zero > file`."""
     endless = command.name in _ENDLESS or (
-        command.name == "cat" and any(re.fullmatch(r"/dev/(zero|u?random|full)", word.value) for word in command.args)
+        command.name == "cat"
+        and any(re.fullmatch(r"/dev/(zero|u?random|full)", word.value) for word in command.args)
     )
     stored = any(redirect.writes and redirect.target.value != "/dev/null" for redirect in command.redirects)
     if endless and (stored or command.feeds in ("tee", "sponge", "dd")):
@@ -126,7 +136,11 @@ def unbounded(command: Command, scope: Scope) -> Check:
 def mirror(command: Command, scope: Scope) -> Check:
     """`rsync --delete` makes the target like its source, by deleting."""
     deletes = any(re.match(r"--del(ete\S*)?$", word.value) for word in command.args)
-    if command.name == "rsync" and deletes and not any(re.match(r"-\w*n|--dry-run", w.value) for w in command.args):
+    if (
+        command.name == "rsync"
+        and deletes
+        and not any(re.match(r"-\w*n|--dry-run", w.value) for w in command.args)
+    ):
         return Check(True, "mirror_delete: rsync would delete what its source does not have")
     return NO
 
@@ -163,7 +177,11 @@ def emptied(command: Command, scope: Scope) -> Check:
     """A file with content that is left with none."""
     for word in emptied_words(command):
         path = resolve(word, command.cwd, scope)
-        if path is not None and within(path, scope.working_dir) and exists(word, command.cwd, scope) is not False:
+        if (
+            path is not None
+            and within(path, scope.working_dir)
+            and exists(word, command.cwd, scope) is not False
+        ):
             return Check(True, f"emptied_file: [DELETE-via-empty] {word.text} would be left without content")
     return NO
 
@@ -209,7 +227,9 @@ def empties(tool_name: str, args: Mapping[str, Any], scope: Scope) -> bool:
     if args.get("new_string") != "" or not args.get("old_string"):
         return False
     fact = scope.look(path)
-    return fact.exists and 0 < fact.size_bytes <= len(str(args["old_string"]).encode("utf-8", "surrogatepass"))
+    return fact.exists and 0 < fact.size_bytes <= len(
+        str(args["old_string"]).encode("utf-8", "surrogatepass")
+    )
 
 
 def notes_on(tool_name: str, args: Mapping[str, Any]) -> str:
@@ -218,5 +238,3 @@ def notes_on(tool_name: str, args: Mapping[str, Any]) -> str:
     if tool_name != "run_bash" or not isinstance(command, str):
         return ""
     return "opaque_code" if parse_line(command).opaque else ""
-
-

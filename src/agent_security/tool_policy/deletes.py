@@ -1,4 +1,4 @@
-"""Deleting: ordinary inside the workspace, refused for roots, homes, parents and what nobody can name (D3)."""
+"""Deleting: ordinary in the workspace; refused for roots, homes, parents, what nobody can name (D3)."""
 
 from __future__ import annotations
 
@@ -55,10 +55,16 @@ def is_broad(path: str, scope: Scope) -> bool:
 def _what(path: str, scope: Scope) -> str:
     if path == "/":
         return "the root of the file system"
-    return "the workspace itself" if path == posixpath.normpath(scope.working_dir) else "a directory that holds more than this work"
+    return (
+        "the workspace itself"
+        if path == posixpath.normpath(scope.working_dir)
+        else "a directory that holds more than this work"
+    )
 
 
-_FILTERS = re.compile(r"-(i?name|i?path|i?wholename|i?regex|i?lname|type|mtime|mmin|ctime|size|newer.*|empty|user|group|perm|inum|links)$")
+_FILTERS = re.compile(
+    r"-(i?name|i?path|i?wholename|i?regex|i?lname|type|mtime|mmin|ctime|size|newer.*|empty|user|group|perm|inum|links)$"
+)
 
 
 def _find_delete(command: Command, scope: Scope) -> Check:

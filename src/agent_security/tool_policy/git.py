@@ -34,7 +34,9 @@ def _has(*options: str, letters: str = "") -> Callable[[Git], bool]:
 def _push(call: Git) -> bool:
     refs = [word.value for word in call.args if not word.starts("-")]
     forced = any(ref.startswith("+") or re.match(r":[^/]", ref) for ref in refs[1:])
-    return forced or _has("--force", "--force-with-lease", "--mirror", "--delete", "--prune", letters="fd")(call)
+    return forced or _has("--force", "--force-with-lease", "--mirror", "--delete", "--prune", letters="fd")(
+        call
+    )
 
 
 def _clean(call: Git) -> bool:
@@ -87,7 +89,10 @@ DESTRUCTIVE: dict[str, tuple[Callable[[Git], bool], str]] = {
     "filter-repo": (_always, "rewrites history"),
     "update-ref": (_has("--stdin", letters="d"), "removes a reference"),
     "stash": (_first("drop", "clear"), "throws stashed work away"),
-    "worktree": (lambda call: _first("remove")(call) and _has("--force", letters="f")(call), "throws work away"),
+    "worktree": (
+        lambda call: _first("remove")(call) and _has("--force", letters="f")(call),
+        "throws work away",
+    ),
     "read-tree": (_has("--reset"), "throws uncommitted work away"),
     "checkout-index": (_has("--force", letters="f"), "throws uncommitted work away"),
     "replace": (_always, "rewrites history"),
@@ -111,7 +116,11 @@ def check_git(command: Command) -> Check:
     """What git may not do at all."""
     call = parse(command.args)
     operands = _operands(call)
-    if call.verb in ("push", "send-pack") and operands and (_ADDRESS.match(operands[0]) or operands[0].startswith("/")):
+    if (
+        call.verb in ("push", "send-pack")
+        and operands
+        and (_ADDRESS.match(operands[0]) or operands[0].startswith("/"))
+    ):
         return Check(False, "foreign_remote: the push goes to an address, not to a remote of this repository")
     if call.verb in ("push",) and (addresses := _repo_option(call)):
         return Check(False, f"foreign_remote: --repo={addresses[0]} is an address")
@@ -128,9 +137,21 @@ def _repo_option(call: Git) -> list[str]:
     return [w.value[7:] for w in call.args if w.value.startswith("--repo=") and _ADDRESS.match(w.value[7:])]
 
 
-_PATH_VERBS = names("diff init worktree bundle apply am hash-object blame add rm mv show clone archive format-patch")
-_WRITES = {"init": True, "worktree": True, "clone": True, "mv": True, "rm": True, "add": False, "apply": False}
-_OUTPUT = names("-o --output --output-directory --directory --separate-git-dir --reference -F --file --pathspec-from-file")
+_PATH_VERBS = names(
+    "diff init worktree bundle apply am hash-object blame add rm mv show clone archive format-patch"
+)
+_WRITES = {
+    "init": True,
+    "worktree": True,
+    "clone": True,
+    "mv": True,
+    "rm": True,
+    "add": False,
+    "apply": False,
+}
+_OUTPUT = names(
+    "-o --output --output-directory --directory --separate-git-dir --reference -F --file --pathspec-from-file"
+)
 
 
 def git_places(args: Sequence[Word]) -> Iterable[tuple[Word, bool]]:

@@ -27,11 +27,17 @@ ALWAYS_CONFIRM_ARG_PATTERNS: tuple[tuple[str, str], ...] = (
 against the text around it; for other tools against the arguments as JSON."""
 
 SHELL_DENYLIST_PATTERNS: tuple[tuple[str, str], ...] = (
-    (r"^rm\s+(?=.*(\s-\w*[rR]|\s--r))(\S+\s+)*(/|~|\*|\$HOME|\.\.)/?\**(\s|$)", "recursive delete of a broad target"),
+    (
+        r"^rm\s+(?=.*(\s-\w*[rR]|\s--r))(\S+\s+)*(/|~|\*|\$HOME|\.\.)/?\**(\s|$)",
+        "recursive delete of a broad target",
+    ),
     (r"^(>|>>|>\||&>|&>>|<>)/etc/", "redirect into system files"),
     (r"^mkfs(\.\w+)?(\s|$)", "formats a file system"),
     (r"^dd\s+(\S+\s+)*(if|of)=", "raw disk write"),
-    (r"^(>|>>|>\||&>|&>>|<>)/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|loop|mem|kmem|port)", "write to a device"),
+    (
+        r"^(>|>>|>\||&>|&>>|<>)/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|loop|mem|kmem|port)",
+        "write to a device",
+    ),
     (r"^history\s+(-\w+\s+)*-\w*[cdw]", "wipes the history"),
     (r"^(export|declare|typeset|readonly|local)\s+(-\S+\s+)*PATH\+?=", "overrides PATH"),
 )
@@ -39,34 +45,50 @@ SHELL_DENYLIST_PATTERNS: tuple[tuple[str, str], ...] = (
 The document's fork bomb, `eval` and `exec` are judged by the shape of the line (D1)."""
 
 DOCUMENT_BINARIES: frozenset[str] = names(
-    "docker sudo su nc netcat ncat curl wget chmod chown mkfs dd shutdown reboot halt poweroff systemctl service crontab at"
+    "docker sudo su nc netcat ncat curl wget chmod chown mkfs dd shutdown "
+    "reboot halt poweroff systemctl service crontab at"
 )
 
 MORE_BINARIES: dict[str, frozenset[str]] = {
-    "becomes another user": names("doas pkexec runuser sg newgrp setpriv capsh gosu su-exec sudoedit visudo run0"),
+    "becomes another user": names(
+        "doas pkexec runuser sg newgrp setpriv capsh gosu su-exec sudoedit visudo run0"
+    ),
     "starts or enters a container, a namespace or a machine": names(
-        "podman nerdctl ctr crictl runc crun lxc lxc-attach lxd incus machinectl systemd-nspawn docker-compose buildah"
-        " singularity apptainer nsenter unshare chroot qemu-system-x86_64 vagrant multipass virsh kexec dockerd containerd"
+        "podman nerdctl ctr crictl runc crun lxc lxc-attach lxd incus "
+        "machinectl systemd-nspawn docker-compose buildah"
+        " singularity apptainer nsenter unshare chroot qemu-system-x86_64 "
+        "vagrant multipass virsh kexec dockerd containerd"
         " flatpak-spawn distrobox-host-exec host-spawn"
     ),
     "connects to the network directly": names(
-        "socat telnet ftp tftp sftp scp ssh mosh autossh sshpass sshfs nslookup dig host drill delv finger whois mail mailx"
-        " sendmail mutt msmtp swaks http https httpie xh curlie aria2c axel lynx w3m links elinks lwp-request lwp-download"
-        " GET POST HEAD ngrok cloudflared localtunnel lt bore chisel frpc frps rathole zrok tailscale nmap masscan zmap"
-        " openvpn wg wg-quick rclone gsutil s3cmd mc lftp ncftp rsh rlogin rcp uucp telnetd sshd croc wormhole"
-        " transfer ffsend websocat grpcurl iodine dnscat ssh-copy-id nc.openbsd nc.traditional busybox-wget curl.exe wget2"
+        "socat telnet ftp tftp sftp scp ssh mosh autossh sshpass sshfs "
+        "nslookup dig host drill delv finger whois mail mailx"
+        " sendmail mutt msmtp swaks http https httpie xh curlie aria2c "
+        "axel lynx w3m links elinks lwp-request lwp-download"
+        " GET POST HEAD ngrok cloudflared localtunnel lt bore chisel frpc "
+        "frps rathole zrok tailscale nmap masscan zmap"
+        " openvpn wg wg-quick rclone gsutil s3cmd mc lftp ncftp rsh "
+        "rlogin rcp uucp telnetd sshd croc wormhole"
+        " transfer ffsend websocat grpcurl iodine dnscat ssh-copy-id "
+        "nc.openbsd nc.traditional busybox-wget curl.exe wget2"
         " puf snarf fetch smbclient rpcclient ldapsearch snmpwalk irssi weechat"
     ),
     "changes owners": names("chgrp"),
     "formats, partitions or writes a disk": names(
-        "mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mke2fs mkswap fdisk sfdisk cfdisk"
-        " gdisk sgdisk parted wipefs blkdiscard hdparm nvme dmsetup cryptsetup lvremove vgremove pvremove losetup badblocks"
-        " debugfs tune2fs resize2fs mdadm dcfldd ddrescue partx swapon swapoff mount umount pivot_root fstrim dc3dd"
+        "mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat "
+        "mkfs.fat mkfs.ntfs mke2fs mkswap fdisk sfdisk cfdisk"
+        " gdisk sgdisk parted wipefs blkdiscard hdparm nvme dmsetup "
+        "cryptsetup lvremove vgremove pvremove losetup badblocks"
+        " debugfs tune2fs resize2fs mdadm dcfldd ddrescue partx swapon "
+        "swapoff mount umount pivot_root fstrim dc3dd"
     ),
     "stops or changes the machine": names(
-        "init telinit systemd-run systemd-inhibit loginctl insmod rmmod modprobe sysctl iptables ip6tables nft ufw ip"
-        " ifconfig route tc useradd userdel usermod groupadd passwd chpasswd adduser deluser setcap update-rc.d chkconfig"
-        " rc-service initctl launchctl hostnamectl timedatectl setenforce auditctl journalctl-vacuum swaplabel grub-install"
+        "init telinit systemd-run systemd-inhibit loginctl insmod rmmod "
+        "modprobe sysctl iptables ip6tables nft ufw ip"
+        " ifconfig route tc useradd userdel usermod groupadd passwd "
+        "chpasswd adduser deluser setcap update-rc.d chkconfig"
+        " rc-service initctl launchctl hostnamectl timedatectl setenforce "
+        "auditctl journalctl-vacuum swaplabel grub-install"
         " efibootmgr"
     ),
     "runs something later": names("atd batch anacron incrontab fcron cron crond systemd-cron"),

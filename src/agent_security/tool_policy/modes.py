@@ -1,4 +1,4 @@
-"""`chmod` by its mode: owner-only runs, `+x` and readable modes are a question, open and set-id are refused (D2)."""
+"""`chmod` by its mode (D2): owner-only runs, `+x` and readable are asked about, open and set-id refused."""
 
 from __future__ import annotations
 
@@ -81,6 +81,11 @@ def check_mode(command: Command) -> Check:
 def ask_mode(command: Command) -> Check:
     """ok=True: a question. Modes that let others read, or make a file executable."""
     mode = mode_of(command)
-    if command.name != "chmod" or mode is None or not mode.known or openness(mode.value) is not Openness.SHARED:
+    if (
+        command.name != "chmod"
+        or mode is None
+        or not mode.known
+        or openness(mode.value) is not Openness.SHARED
+    ):
         return Check(False)
     return Check(True, f"chmod_mode: chmod {mode.text} opens the file to others, or makes it executable")

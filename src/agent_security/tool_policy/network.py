@@ -9,7 +9,9 @@ from agent_security.tool_policy.git import NETWORK_VERBS
 from agent_security.tool_policy.install import PACKAGE_MANAGERS
 from agent_security.tool_policy.lists import MORE_BINARIES
 
-CLIENTS = names("curl wget gh glab aws gcloud az kubectl helm terraform tofu heroku vercel netlify fly flyctl rsync ping")
+CLIENTS = names(
+    "curl wget gh glab aws gcloud az kubectl helm terraform tofu heroku vercel netlify fly flyctl rsync ping"
+)
 _DIRECT = MORE_BINARIES["connects to the network directly"] | CLIENTS | names("nc netcat ncat")
 _OFFLINE = names("--offline --no-index --frozen-offline --prefer-offline-only")
 

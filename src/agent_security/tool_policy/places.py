@@ -15,6 +15,7 @@ from dataclasses import replace
 from agent_security.decision import Check
 from agent_security.paths import Scope, judge_path
 from agent_security.protected_paths import Tier, is_secret_file, run_later
+from agent_security.shell_getopt import names
 from agent_security.shell_words import GLOBS, HOME, NONCHARACTERS, PIPE, ROOT, RUN_TIME, SOME, UNKNOWN, Word
 
 OK = Check(True)
@@ -23,12 +24,27 @@ READABLE: tuple[tuple[str, str], ...] = (
     (r"/(usr|lib|lib32|lib64|libx32|bin|sbin|opt|nix|snap)", "programs, headers and libraries of the system"),
     (r"/(tmp|var/tmp)", "the session's own temporary folders"),
     (r"/dev/(null|zero|full|u?random|tty|std(in|out|err)|fd|shm|ptmx)", "harmless devices"),
-    (r"/proc/(cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|swaps|sys)", "facts about the machine"),
-    (r"/proc/self/(status|stat|limits|cgroup|mounts|mountinfo|fd|comm|cmdline|maps)", "facts about the process"),
+    (
+        r"/proc/(cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|swaps|sys)",
+        "facts about the machine",
+    ),
+    (
+        r"/proc/self/(status|stat|limits|cgroup|mounts|mountinfo|fd|comm|cmdline|maps)",
+        "facts about the process",
+    ),
     (r"/sys/(fs/cgroup|class|devices|block|kernel/mm|module)", "facts about the machine"),
-    (r"/etc/(os-release|lsb-release|debian_version|redhat-release|alpine-release|issue|timezone|localtime)", "the system"),
-    (r"/etc/(ssl/certs|ssl/openssl.cnf|ca-certificates.*|pki|mime.types|magic|services|protocols)", "public tables"),
-    (r"/etc/(ld.so.*|alternatives|apt/sources.*|shells|nsswitch.conf|resolv.conf|hosts|hostname|locale.*)", "the system"),
+    (
+        r"/etc/(os-release|lsb-release|debian_version|redhat-release|alpine-release|issue|timezone|localtime)",
+        "the system",
+    ),
+    (
+        r"/etc/(ssl/certs|ssl/openssl.cnf|ca-certificates.*|pki|mime.types|magic|services|protocols)",
+        "public tables",
+    ),
+    (
+        r"/etc/(ld.so.*|alternatives|apt/sources.*|shells|nsswitch.conf|resolv.conf|hosts|hostname|locale.*)",
+        "the system",
+    ),
 )
 """Paths outside the workspace that a command may read, with the reason."""
 
@@ -38,14 +54,22 @@ WRITABLE: tuple[tuple[str, str], ...] = (
     (r"/proc/self/fd/\d+", "the command's own output"),
 )
 HOME_READABLE: tuple[tuple[str, str], ...] = (
-    (r"\.cargo/(registry|bin)|go/pkg/mod|\.m2/repository|\.npm/_cacache|\.cache|\.gradle/caches", "dependency stores"),
-    (r"\.(rustup|pyenv|nvm|rbenv|sdkman|asdf|deno|bun|volta)|\.local/(bin|lib|share/(mise|uv|pnpm|pipx))", "toolchains"),
+    (
+        r"\.cargo/(registry|bin)|go/pkg/mod|\.m2/repository|\.npm/_cacache|\.cache|\.gradle/caches",
+        "dependency stores",
+    ),
+    (
+        r"\.(rustup|pyenv|nvm|rbenv|sdkman|asdf|deno|bun|volta)|\.local/(bin|lib|share/(mise|uv|pnpm|pipx))",
+        "toolchains",
+    ),
 )
 _READABLE = re.compile("(?:" + "|".join(row[0] for row in READABLE) + r")(?:/.*)?")
 _WRITABLE = re.compile("|".join(row[0] for row in WRITABLE))
 _HOME_READABLE = re.compile("(?:" + "|".join(row[0] for row in HOME_READABLE) + r")(?:/.*)?")
-_CREDENTIALS = re.compile(r"(?i)(^|/)(credentials(\.toml|\.json)?|\.?netrc|id_[a-z0-9]+|.*\.(pem|key|p12|pfx)|environ|mem)$")
-_ROOTS = frozenset("etc home root var srv proc sys dev mnt media boot run usr lib opt bin sbin tmp Users".split())
+_CREDENTIALS = re.compile(
+    r"(?i)(^|/)(credentials(\.toml|\.json)?|\.?netrc|id_[a-z0-9]+|.*\.(pem|key|p12|pfx)|environ|mem)$"
+)
+_ROOTS = names("etc home root var srv proc sys dev mnt media boot run usr lib opt bin sbin tmp Users")
 _HIDDEN_SECRETS = (".env", ".netrc", ".npmrc", ".pypirc", ".env.local", "id_rsa", "id_ed25519")
 _PLAIN = {ord(mark): "x" for mark in NONCHARACTERS}
 _DOCUMENTS = re.compile(r"(?i).*\.md$")
@@ -83,32 +107,39 @@ def within(path: str, root: str) -> bool:
     return path == root or path.startswith(root + "/")
 
 
-def judge_place(word: Word, cwd: str | None, scope: Scope, *, write: bool) -> Check:
-    """Whether a command may read or write what the word names."""
+def judge_place(word: Word, cwd: str | None, scope: Scope, *, write: bool, removes: bool = False) -> Check:
+    """Whether a command may read or write what the word names; `removes`: what is written is deleted."""
     path = resolve(word, cwd, scope)
     if path is None:
         return OK
     if re.match(r"/dev/(tcp|udp)/", path):
         return Check(False, "shell_network: /dev/tcp and /dev/udp are network connections")
     if within(path, _normal(scope.working_dir)):
-        return _inside(path, scope, write=write, known=not (RUN_TIME | GLOBS) & set(word.value))
+        return _inside(
+            path, scope, write=write, removes=removes, known=not (RUN_TIME | GLOBS) & set(word.value)
+        )
     if not write and any(within(path, _normal(root)) for root in scope.added_dirs):
         return OK
     if _may(path, scope, write=write):
         return OK
     verb = "writes" if write else "reads"
-    return Check(False, f"shell_path: the command {verb} {_shown(word, path)}, which lies outside the workspace")
+    return Check(
+        False, f"shell_path: the command {verb} {_shown(word, path)}, which lies outside the workspace"
+    )
 
 
 def _shown(word: Word, path: str) -> str:
     return word.text if word.text == path else f"{word.text} ({path})"
 
 
-def _inside(path: str, scope: Scope, *, write: bool, known: bool) -> Check:
+def _inside(path: str, scope: Scope, *, write: bool, removes: bool, known: bool) -> Check:
     name = posixpath.relpath(path, _normal(scope.working_dir))
-    if write and is_first_tier(name) and not _DOCUMENTS.match(name):
-        return Check(False, f"first_tier_write: {name} runs by itself on the host: use write_file or edit_file, "
-                            "which show the change")
+    if write and not removes and is_first_tier(name) and not _DOCUMENTS.match(name):
+        return Check(
+            False,
+            f"first_tier_write: {name} runs by itself on the host: use write_file or edit_file, "
+            "which show the change",
+        )
     if not known:
         return OK
     check = judge_path(path, replace(scope, added_dirs=()) if write else scope, write=False)
@@ -150,7 +181,7 @@ def looks_like_place(word: Word) -> bool:
 
 
 def secret_named(word: Word, cwd: str | None, scope: Scope) -> str:
-    """The name of a secret file in the workspace that the word names, a glob that takes one included, or ""."""
+    """The secret file of the workspace that the word names, or that its glob takes; "" where none."""
     path = resolve(word, cwd, scope)
     if path is None or not within(path, _normal(scope.working_dir)):
         return ""
@@ -158,7 +189,11 @@ def secret_named(word: Word, cwd: str | None, scope: Scope) -> str:
     if not word.has_glob:
         return name if is_secret_file(name) else ""
     pattern = posixpath.basename(word.text)
-    caught = (s for s in _HIDDEN_SECRETS if pattern[:1] == s[:1] and len(pattern) > 1 and fnmatch.fnmatch(s, pattern))
+    caught = (
+        s
+        for s in _HIDDEN_SECRETS
+        if pattern[:1] == s[:1] and len(pattern) > 1 and fnmatch.fnmatch(s, pattern)
+    )
     return next(caught, "")
 
 

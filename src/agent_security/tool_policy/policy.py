@@ -32,7 +32,9 @@ def check_tool_policy(
     if check.ok and tool_name == "run_bash":
         check = check_shell_policy(str(args.get("command", "")), scope=scope)
     if check.ok and tool_name == "webfetch":
-        check = check_web_policy(str(args.get("url", "")), resolver=scope.resolver, open_hosts=scope.open_hosts)
+        check = check_web_policy(
+            str(args.get("url", "")), resolver=scope.resolver, open_hosts=scope.open_hosts
+        )
     return check
 
 
@@ -46,7 +48,9 @@ def check_path_scope(
     return judge_path(path, scope or Scope(working_dir), write=PATH_TOOLS[tool_name])
 
 
-def check_web_policy(url: str, *, resolver: Resolver | None = None, open_hosts: Collection[str] = ()) -> Check:
+def check_web_policy(
+    url: str, *, resolver: Resolver | None = None, open_hosts: Collection[str] = ()
+) -> Check:
     """Layer 3: by its letters; with a resolver every address of the host too (D10)."""
     return judge_url(url, resolver=resolver, open_hosts=tuple(open_hosts))
 
@@ -56,7 +60,9 @@ def _is_delete_via_write(tool_name: str, args: Mapping[str, Any], working_dir: s
     return tool_name in ("write_file", "edit_file") and empties(tool_name, args, Scope(working_dir))
 
 
-def filter_tool_schemas(schemas: list[dict[str, Any]], allowed: Collection[str] | None) -> list[dict[str, Any]]:
+def filter_tool_schemas(
+    schemas: list[dict[str, Any]], allowed: Collection[str] | None
+) -> list[dict[str, Any]]:
     """The schemas of the allowed tools (§2.1); None allows all, an empty collection none."""
     if allowed is None:
         return list(schemas)

@@ -8,17 +8,13 @@ judged by words that look like paths leaving the workspace.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from agent_security.shell_getopt import names, read
-from agent_security.shell_option_rows import AWK, SED
-from agent_security.shell_options import option, scripts_in
-from agent_security.shell_scripts import awk, sed
 from agent_security.shell_words import Word
-from agent_security.tool_policy.git import git_places
+from agent_security.tool_policy.program_places import SPECIAL, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,37 +26,40 @@ class Program:
     here: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A word that is a path, and what happens there."""
-
-    word: Word
-    write: bool
-    content: bool = True
-    """The content is read, not only the name (`ls`, `stat`)."""
-
-
 _TABLE = """
-cat tac nl rev od xxd hexdump hd strings base64 base32 md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum fold fmt expand unexpand paste comm join column pr look zcat bzcat xzcat zstdcat bat batcat more less most pg file cmp diff sdiff diff3 colordiff wdiff vimdiff = r* | -d:- -w:- -f:r -m:r -s:- -n:- -N:- -j:- -t:- -c:- -l:- -U:- -I:- -x:- -o:w -i:r -L:- -E:- -H:- -A:- --files0-from:r --mime:- --label:- --exclude:- --from-file:r --to-file:r --output:w
+cat tac nl rev od xxd hexdump hd strings base64 base32 md5sum sha1sum sha224sum sha256sum sha384sum
+    sha512sum b2sum cksum sum fold fmt expand unexpand paste comm join column pr look zcat bzcat xzcat
+    zstdcat bat batcat more less most pg file cmp diff sdiff diff3 colordiff wdiff vimdiff = r* | -d:-
+    -w:- -f:r -m:r -s:- -n:- -N:- -j:- -t:- -c:- -l:- -U:- -I:- -x:- -o:w -i:r -L:- -E:- -H:- -A:-
+    --files0-from:r --mime:- --label:- --exclude:- --from-file:r --to-file:r --output:w
 head tail = r* | -n:- -c:- -s:- --lines:- --bytes:- --pid:-
 wc = r* | --files0-from:r
 uniq = rw | -f:- -s:- -w:- -n:-
-sort = r* | -k:- -t:- -o:w -T:w -S:- --key:- --output:w --files0-from:r --temporary-directory:w --parallel:-
+sort = r* | -k:- -t:- -o:w -T:w -S:- --key:- --output:w --files0-from:r --temporary-directory:w
+    --parallel:-
 cut = r* | -d:- -f:- -c:- -b:- --output-delimiter:-
-tr seq sleep expr date true false echo printf yes : pwd basename dirname which type = -* | -f:r -r:r -d:-
+tr seq sleep expr date true false echo printf yes : pwd basename dirname which type = -* | -f:r -r:r
+    -d:-
 test [ = -* |
-grep egrep fgrep zgrep rgrep pcregrep ag ack ugrep = -r* | -e:! -f:!r --regexp:! --file:!r -m:- -A:- -B:- -C:- --include:- --exclude:- --exclude-from:r --exclude-dir:- --color:- --max-count:- --label:- -d:- -D:- --context:-
-rg = -r* | -e:! -f:!r --regexp:! --file:!r -g:- --glob:- --iglob:- -t:- -T:- --type:- -A:- -B:- -C:- -m:- -j:- -r:- -E:- --max-depth:- -d:- --sort:- --sortr:- --ignore-file:r --context:- --replace:- --colors:- --color:-
+grep egrep fgrep zgrep rgrep pcregrep ag ack ugrep = -r* | -e:! -f:!r --regexp:! --file:!r -m:- -A:-
+    -B:- -C:- --include:- --exclude:- --exclude-from:r --exclude-dir:- --color:- --max-count:- --label:-
+    -d:- -D:- --context:-
+rg = -r* | -e:! -f:!r --regexp:! --file:!r -g:- --glob:- --iglob:- -t:- -T:- --type:- -A:- -B:- -C:-
+    -m:- -j:- -r:- -E:- --max-depth:- -d:- --sort:- --sortr:- --ignore-file:r --context:- --replace:-
+    --colors:- --color:-
 ls dir vdir = n* | -I:- -w:- -T:- --ignore:- --hide:- --color:- --sort:- --time-style:-
 tree = n* | -I:- -P:- -L:- -o:w --filelimit:-
-stat du df readlink realpath namei lsattr getfacl = n* | -c:- -f:- --format:- --printf:- -d:- -t:- -B:- --exclude:- --max-depth:- --relative-to:n -X:r --threshold:-
-find gfind = F | 
-fd fdfind = -n* | -e:- -x:- -X:- -t:- -d:- -E:- --exclude:- --extension:- --type:- --max-depth:- --base-directory:n
+stat du df readlink realpath namei lsattr getfacl = n* | -c:- -f:- --format:- --printf:- -d:- -t:- -B:-
+    --exclude:- --max-depth:- --relative-to:n -X:r --threshold:-
+find gfind = F |
+fd fdfind = -n* | -e:- -x:- -X:- -t:- -d:- -E:- --exclude:- --extension:- --type:- --max-depth:-
+    --base-directory:n
 cp = r*w | -t:w -S:- --target-directory:w --suffix:-
 mv = w*w | -t:w -S:- --target-directory:w --suffix:-
-rsync = r*w | -e:- -f:- --exclude:- --include:- --exclude-from:r --include-from:r --files-from:r --log-file:w --backup-dir:w -T:w --rsh:- --partial-dir:w --link-dest:r --compare-dest:r
+rsync = r*w | -e:- -f:- --exclude:- --include:- --exclude-from:r --include-from:r --files-from:r
+    --log-file:w --backup-dir:w -T:w --rsh:- --partial-dir:w --link-dest:r --compare-dest:r
 install = r*w | -m:- -o:- -g:- -t:w --mode:- --owner:- --group:- --target-directory:w -S:-
-ln = r*w | -t:w -S:- --target-directory:w
+ln = L |
 link = rw |
 rm unlink rmdir shred srm trash trash-put = w* | -n:- -s:- --size:-
 touch = w* | -d:- -t:- -r:r --date:- --reference:r
@@ -71,7 +70,8 @@ tee sponge = w* |
 chmod chgrp chown setfacl chattr = -w* | --reference:r -m:- -x:-
 split csplit = rw | -l:- -b:- -n:- -a:- -C:- --lines:- --bytes:- --number:- --filter:- -f:w
 patch = wr | -p:- -i:r -d:w -o:w -r:w --input:r --output:w --directory:w --strip:-
-gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 lzma brotli compress pigz = w* | -S:- -o:w -T:- --suffix:- --threads:-
+gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 lzma brotli compress pigz = w* | -S:- -o:w -T:-
+    --suffix:- --threads:-
 zip = wr* | -x:- -i:- -r:! -b:w -O:w -P:-
 unzip = r-* | -d:w -x:- -P:- -O:-
 7z 7za 7zr = -wr* |
@@ -81,7 +81,8 @@ ar ranlib strip objcopy = -wr* | -o:w
 sed gsed ssed = S |
 awk gawk mawk nawk original-awk = A |
 perl ruby = P |
-jq yq = -r* | -f:r --from-file:r --arg:2 --argjson:2 --slurpfile:-r --rawfile:-r --indent:- -L:r --args:-
+jq yq = -r* | -f:r --from-file:r --arg:2 --argjson:2 --slurpfile:-r --rawfile:-r --indent:- -L:r
+    --args:-
 xmllint xsltproc pandoc = r* | -o:w --output:w --schema:r --xpath:- -f:- -t:- -V:- --from:- --to:-
 openssl = -* | -in:r -out:w -inkey:r -key:r -keyout:w -CAfile:r -cert:r -config:r
 ssh-keygen = -* | -f:w -N:- -C:- -t:- -b:- -I:- -s:r
@@ -91,18 +92,21 @@ source . = r- |
 dos2unix unix2dos = w* |
 iconv = r* | -f:- -t:- -o:w
 xargs = -* | -a:r --arg-file:r -I:- -n:- -P:- -d:- -L:- -s:- -E:-
-tsc gcc g++ cc clang clang++ ld as = r* | -o:w -I:r -L:r -include:r --outFile:w --outDir:w -D:- -U:- -l:- -x:- -std:- -MF:w -T:r
+tsc gcc g++ cc clang clang++ ld as = r* | -o:w -I:r -L:r -include:r --outFile:w --outDir:w -D:- -U:-
+    -l:- -x:- -std:- -MF:w -T:r
 ctags = r* | -f:w -o:w -L:r --languages:-
 git = G |
 docker podman = -* |
 cd pushd popd = -* |
 kill pkill killall wait jobs fg bg = -* |
-export declare typeset local readonly unset set read shift trap alias unalias hash history return exit break continue let getopts ulimit umask times = -* |
+export declare typeset local readonly unset set read shift trap alias unalias hash history return exit
+    break continue let getopts ulimit umask times = -* |
 script = w* | -c:- --command:-
 logger wall write mesg = -* | -f:r
 dd = D |
 env printenv nice nohup timeout stdbuf setsid command builtin exec time sudo doas su eval busybox = -* |
-lsof fuser ps top free uptime uname id whoami hostname groups who w last arch nproc locale tty stty = -* |
+lsof fuser ps top free uptime uname id whoami hostname groups who w last arch nproc locale tty stty = -*
+    |
 man info help apropos = -* |
 make gmake ninja = -* | -C:r -f:r -j:- -I:r --directory:r --file:r --makefile:r
 cmake = -* | -S:r -B:w -C:r -P:r --build:w --install:w --prefix:w -G:- -D:-
@@ -114,7 +118,7 @@ _HERE = names("ls dir vdir tree du find gfind fd fdfind rg ag")
 
 
 def _rows() -> Iterable[tuple[str, Program]]:
-    for line in _TABLE.strip().splitlines():
+    for line in _TABLE.strip().replace("\n    ", " ").splitlines():
         programs, _, spec = line.partition(" = ")
         operands, _, options = spec.partition("|")
         roles = dict(pair.rsplit(":", 1) for pair in options.split())
@@ -131,7 +135,7 @@ def places(name: str, args: tuple[Word, ...]) -> tuple[Place, ...] | None:
     program = PROGRAMS.get(name)
     if program is None:
         return None
-    special = _SPECIAL.get(program.operands)
+    special = SPECIAL.get(program.operands)
     found = tuple(special(args) if special else _by_table(program, args))
     if name in _NAMES_ONLY:
         found = tuple(Place(place.word, place.write, False) for place in found)
@@ -164,112 +168,3 @@ def _operands(pattern: str, operands: Sequence[Word]) -> Iterable[Place]:
             role = tail[-from_end]
         if role in "rwn" and word.value != "-":
             yield Place(word, role == "w")
-
-
-def _find(args: Sequence[Word]) -> Iterable[Place]:
-    index = 0
-    while index < len(args) and re.fullmatch(r"-[HLP]+|-O\d?|-D\w*", args[index].value):
-        index += 1
-    deletes = any(word.value == "-delete" for word in args)
-    start = index
-    while index < len(args) and not re.match(r"[-(!),]", args[index].value):
-        yield Place(args[index], deletes)
-        index += 1
-    if start == index:
-        yield Place(Word("."), deletes)
-    for option_word, value in zip(args[index:], args[index + 1 :], strict=False):
-        if option_word.value in ("-fprint", "-fprint0", "-fls", "-fprintf"):
-            yield Place(value, True)
-        elif option_word.value in ("-newer", "-samefile", "-anewer", "-cnewer", "-files0-from"):
-            yield Place(value, False)
-
-
-_TAR_VALUED = names(
-    "-f --file -C --directory -T --files-from -X --exclude-from -b -g --listed-incremental --exclude -H --format"
-    " --transform --xform --owner --group --mode --mtime --newer -N --strip-components --one-top-level -I"
-    " --use-compress-program --checkpoint-action --to-command -V --label -L --index-file --add-file"
-)
-
-
-def _tar(args: Sequence[Word]) -> Iterable[Place]:
-    """The old bundled form (`tar xzf a.tar`) too."""
-    words = list(args)
-    if words and not words[0].starts("-"):
-        words = _unbundled(words)
-    got = read(words, _TAR_VALUED)
-    creates = got.has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--delete")
-    extracts = got.has("-x", "--extract", "--get")
-    moves = got.values("-C", "--directory")
-    for value in got.values("-f", "--file"):
-        if value.value != "-":
-            yield Place(value, creates)
-    for value in (*moves, *got.values("--one-top-level")):
-        yield Place(value, extracts)
-    for value in got.values("-T", "--files-from", "-X", "--exclude-from", "--add-file"):
-        yield Place(value, False)
-    for value in got.values("--index-file", "-g", "--listed-incremental"):
-        yield Place(value, True)
-    for word in got.operands if creates else ():
-        yield Place(word if not moves or word.starts("/", "\ufdd0") else Word(f"{moves[-1].value}/{word.value}"), False)
-
-
-def _unbundled(words: list[Word]) -> list[Word]:
-    rest, out = words[1:], []
-    for letter in words[0].value:
-        out.append(Word(f"-{letter}"))
-        if f"-{letter}" in _TAR_VALUED and rest:
-            out.append(rest.pop(0))
-    return out + rest
-
-
-def _sed(args: Sequence[Word]) -> Iterable[Place]:
-    got = read(args, names("-e --expression -f --file -l --line-length"), flags=names("-i --in-place -n -E -r -s -z -u"))
-    in_place = any(re.match(r"-[nErsuz]*i|--in-p", word.value) for word in args if word.starts("-"))
-    scripts = scripts_in(args, **SED, in_options=option(SED["at"], valued=SED["valued"]))
-    given = got.has("-e", "--expression", "-f", "--file")
-    for word in got.operands if given else got.operands[1:]:
-        yield Place(word, in_place)
-    yield from _script_places(scripts, sed)
-    for value in got.values("-f", "--file"):
-        yield Place(value, False)
-
-
-def _awk(args: Sequence[Word]) -> Iterable[Place]:
-    got = read(args, names("-F -v -f -i -l -o -d -p -e --source --file --assign --field-separator --include"), stop=True)
-    scripts = scripts_in(args, **AWK, in_options=option(AWK["at"], valued=AWK["valued"]))
-    given = got.has("-f", "--file", "-e", "--source")
-    for word in got.operands if given else got.operands[1:]:
-        if not re.match(r"[A-Za-z_]\w*=", word.value):
-            yield Place(word, False)
-    yield from _script_places(scripts, awk)
-    for value in got.values("-f", "--file", "-i"):
-        yield Place(value, False)
-
-
-def _script_places(scripts: Iterable[Word], reader: object) -> Iterable[Place]:
-    for text in scripts:
-        script = sed(text.value) if reader is sed else awk(text.value)
-        for path in script.writes:
-            yield Place(Word(path), True)
-        for path in script.reads:
-            yield Place(Word(path), False)
-
-
-def _perl(args: Sequence[Word]) -> Iterable[Place]:
-    got = read(args, names("-e -E -I -M -m -r"))
-    in_place = any(re.match(r"-\w*i", word.value) and not word.starts("--", "-e", "-M", "-I") for word in args)
-    for word in got.operands:
-        yield Place(word, in_place)
-
-
-def _dd(args: Sequence[Word]) -> Iterable[Place]:
-    for word in args:
-        if word.starts("if=", "of="):
-            yield Place(word.cut(3), word.starts("of="))
-
-
-def _git(args: Sequence[Word]) -> Iterable[Place]:
-    return (Place(word, write) for word, write in git_places(args))
-
-
-_SPECIAL = {"F": _find, "T": _tar, "S": _sed, "A": _awk, "P": _perl, "D": _dd, "G": _git}

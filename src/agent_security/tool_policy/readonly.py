@@ -14,10 +14,14 @@ from agent_security.shell_git import parse
 from agent_security.tool_policy.programs import places
 
 HARMLESS = names(
-    "ls dir vdir cat tac nl head tail wc pwd echo printf true false : test [ stat file du df basename dirname realpath readlink"
-    " grep egrep fgrep zgrep cut paste comm join column fold fmt expand unexpand cmp diff md5sum sha1sum sha256sum sha512sum"
-    " b2sum cksum sum strings od xxd hexdump rev tr seq uname id whoami groups date nproc uptime free which type hash tty"
-    " locale arch zcat bzcat xzcat jq numfmt factor expr sleep tree lsattr getconf shellcheck cloc tokei cd printenv-none ps"
+    "ls dir vdir cat tac nl head tail wc pwd echo printf true false : test "
+    "[ stat file du df basename dirname realpath readlink"
+    " grep egrep fgrep zgrep cut paste comm join column fold fmt expand "
+    "unexpand cmp diff md5sum sha1sum sha256sum sha512sum"
+    " b2sum cksum sum strings od xxd hexdump rev tr seq uname id whoami "
+    "groups date nproc uptime free which type hash tty"
+    " locale arch zcat bzcat xzcat jq numfmt factor expr sleep tree "
+    "lsattr getconf shellcheck cloc tokei cd printenv-none ps"
 )
 """Programs none of whose ordinary options writes a file or starts a program."""
 
@@ -48,17 +52,37 @@ FORBIDDEN: dict[str, str] = {
 _MORE = names("sort uniq rg find gfind fd fdfind")
 
 GIT_VERBS: dict[str, str] = {
-    "status": r"", "log": r"--ext-diff|--output.*|-O.*|--textconv", "diff": r"--ext-diff|--output.*|-O.*|--textconv|--no-index",
-    "show": r"--ext-diff|--output.*|-O.*|--textconv", "blame": r"--contents.*", "rev-parse": r"", "rev-list": r"",
-    "ls-files": r"", "ls-tree": r"", "cat-file": r"--textconv|--filters|--batch.*", "describe": r"", "shortlog": r"",
-    "merge-base": r"", "name-rev": r"", "cherry": r"", "count-objects": r"", "whatchanged": r"--ext-diff|--output.*",
-    "grep": r"-O.*|--open-files.*|--textconv|--no-index|-\w*O.*", "version": r"", "check-ignore": r"", "var": r".*",
-    "for-each-ref": r"", "show-ref": r"--exclude-existing.*", "diff-tree": r"--ext-diff|--output.*", "help": r".*",
+    "status": r"",
+    "log": r"--ext-diff|--output.*|-O.*|--textconv",
+    "diff": r"--ext-diff|--output.*|-O.*|--textconv|--no-index",
+    "show": r"--ext-diff|--output.*|-O.*|--textconv",
+    "blame": r"--contents.*",
+    "rev-parse": r"",
+    "rev-list": r"",
+    "ls-files": r"",
+    "ls-tree": r"",
+    "cat-file": r"--textconv|--filters|--batch.*",
+    "describe": r"",
+    "shortlog": r"",
+    "merge-base": r"",
+    "name-rev": r"",
+    "cherry": r"",
+    "count-objects": r"",
+    "whatchanged": r"--ext-diff|--output.*",
+    "grep": r"-O.*|--open-files.*|--textconv|--no-index|-\w*O.*",
+    "version": r"",
+    "check-ignore": r"",
+    "var": r".*",
+    "for-each-ref": r"",
+    "show-ref": r"--exclude-existing.*",
+    "diff-tree": r"--ext-diff|--output.*",
+    "help": r".*",
 }
 """Verbs that only look, with the options under which they do more."""
 
 _GIT_LISTS: dict[str, str] = {
-    "branch": r"(-a|-r|-v|-vv|--all|--remotes|--list|--show-current|--contains|--merged|--no-merged|--verbose|--sort=\S+|--format=\S+)",
+    "branch": r"(-a|-r|-v|-vv|--all|--remotes|--list|--show-current|--contains"
+    r"|--merged|--no-merged|--verbose|--sort=\S+|--format=\S+)",
     "tag": r"(-l|--list|-n\d*|--sort=\S+|--contains|--points-at)",
     "remote": r"(-v|--verbose|show|get-url)",
     "stash": r"(list|show)",
@@ -71,7 +95,9 @@ _GIT_LISTS: dict[str, str] = {
 }
 """Verbs that list with this first word, or with none where that lists."""
 _BARE_LISTS = frozenset({"branch", "tag", "remote", "reflog", "submodule"})
-_GIT_GLOBALS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--git-dir", "-C"})
+_GIT_GLOBALS = frozenset(
+    {"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--git-dir", "-C"}
+)
 
 
 _COMPILED = {name: re.compile(pattern) for name, pattern in FORBIDDEN.items()}
@@ -87,7 +113,10 @@ def is_read_only_command(command: str) -> bool:
 
 def is_read_only(command: Command) -> bool:
     """One command: its program, its options, its redirections."""
-    if any(r.writes and r.target.value not in ("/dev/null", "/dev/stderr", "/dev/stdout") for r in command.redirects):
+    if any(
+        r.writes and r.target.value not in ("/dev/null", "/dev/stderr", "/dev/stdout")
+        for r in command.redirects
+    ):
         return False
     if command.assignments or command.argv[0].value != command.name or not _settled(command):
         return False
@@ -120,5 +149,11 @@ def _git(command: Command) -> bool:
         return call.verb in _BARE_LISTS
     if not re.fullmatch(_GIT_LISTS[call.verb], texts[0]):
         return False
-    listing = call.verb in ("branch", "tag") and not {"-l", "--list", "--contains", "--merged", "--no-merged"} & set(texts)
+    listing = call.verb in ("branch", "tag") and not {
+        "-l",
+        "--list",
+        "--contains",
+        "--merged",
+        "--no-merged",
+    } & set(texts)
     return not listing or all(text.startswith("-") for text in texts)

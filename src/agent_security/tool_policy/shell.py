@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from agent_security.decision import Check
 from agent_security.paths import Scope
 from agent_security.shell import Command, Line, Word, parse_line
+from agent_security.shell_getopt import names
 from agent_security.shell_scripts import awk
+from agent_security.shell_words import PARENT
 from agent_security.tool_policy.deletes import check_delete
 from agent_security.tool_policy.environment import PATH_VARIABLES, check_variable
 from agent_security.tool_policy.git import check_git
@@ -29,19 +31,25 @@ from agent_security.tool_policy.lists import (
 )
 from agent_security.tool_policy.modes import check_mode
 from agent_security.tool_policy.places import OK, judge_place, looks_like_place, resolve
-from agent_security.tool_policy.programs import Place, places
+from agent_security.tool_policy.program_places import Place
+from agent_security.tool_policy.programs import places
+from agent_security.tool_policy.readonly import is_read_only
 from agent_security.tool_policy.services import check_service, named_text
 
 _PATTERNS = tuple((re.compile(pattern), what) for pattern, what in SHELL_DENYLIST_PATTERNS)
 _HARMLESS_FORMS = {name: re.compile(form) for name, form in HARMLESS_FORMS.items()}
-_INERT = frozenset(
-    "cat less more head tail true : gzip bzip2 xz zstd zstdmt lz4 lzop pigz pbzip2 lbzip2 unzstd gunzip bunzip2 unxz"
-    " plzip lzip lzma brotli compress id-none nano col delta diff-so-fancy bat".split()
+_INERT = names(
+    "cat less more head tail true : gzip bzip2 xz zstd zstdmt lz4 "
+    "lzop pigz pbzip2 lbzip2 unzstd gunzip bunzip2 unxz"
+    " plzip lzip lzma brotli compress id-none nano col delta diff-so-fancy bat"
 )
 """Programs that an option may name without being refused."""
-_ENCODERS = frozenset("base64 base32 xxd od hexdump hd gzip xz bzip2 zstd openssl gpg gpg2 uuencode basenc tr zip".split())
-_WORKS_ANYWHERE = frozenset("cd pushd popd pwd echo printf true false : exit set export unset test [ git-none".split())
-_LOOKERS = frozenset("ls dir stat df test [ readlink realpath".split())
+_ENCODERS = names(
+    "base64 base32 xxd od hexdump hd gzip xz bzip2 zstd openssl gpg gpg2 uuencode basenc tr zip"
+)
+_WORKS_ANYWHERE = names("cd pushd popd pwd echo printf true false : exit set export unset test [ git-none")
+_REMOVERS = names("rm rmdir unlink shred find")
+_LOOKERS = names("ls dir stat df test [ readlink realpath")
 _BY_SYSTEM_PATTERN = re.compile(r"(.+?)[\d.]+$")
 
 
@@ -74,7 +82,9 @@ def check_shape(line: Line) -> Check:
     if line.notes & {"fork_bomb", "endless_spawn"}:
         return Check(False, "fork_bomb: the line starts processes without end")
     if "run_time_code" in line.notes:
-        return Check(False, "run_time_code: shell code that only the run knows would be run: write the command out")
+        return Check(
+            False, "run_time_code: shell code that only the run knows would be run: write the command out"
+        )
     return OK
 
 
@@ -85,15 +95,15 @@ def check_option(command: Command, scope: Scope | None) -> Check:
     """What an option starts. Pagers and packers that only pass data on are harmless."""
     if not command.where.startswith("option:"):
         return OK
-    from agent_security.tool_policy.readonly import is_read_only
-
     submodule = command.where.endswith("git submodule foreach") and is_read_only(command)
     alias = command.where.endswith("git alias") and command.name == "git"
     inert = command.name in _INERT and all(word.starts("-") for word in command.args)
     if inert or submodule or alias or (command.name == "ssh" and command.where.startswith("option:rsync")):
         return OK
     label = command.where.removeprefix("option:")
-    return Check(False, f"hidden_execution: {label} would start {command.text or 'a program'!r}: run it openly")
+    return Check(
+        False, f"hidden_execution: {label} would start {command.text or 'a program'!r}: run it openly"
+    )
 
 
 def check_binary(command: Command, scope: Scope | None) -> Check:
@@ -133,13 +143,10 @@ def check_pattern(command: Command, scope: Scope | None) -> Check:
 
 def check_process(command: Command, scope: Scope | None) -> Check:
     """Signals to the harness; `exec` of what only the run knows; scripts that open sockets."""
-    if command.name in ("kill", "pkill") and any(
-        "\ufdd7" in word.value or word.value in ("-1", "1", "0") and index
-        for index, word in enumerate(command.args)
-    ):
+    if command.name == "kill" and any(word.value in ("-1", "0", "1", PARENT) for word in _signalled(command)):
         return Check(False, "kill_outside: the signal would reach the harness or every process")
-    if command.name == "kill" and [w.value for w in command.args][:1] == ["-1"] and len(command.args) == 1:
-        return Check(False, "kill_outside: the signal would reach every process")
+    if command.name == "pkill" and any(word.value == PARENT for word in command.args):
+        return Check(False, "kill_outside: the signal would reach the harness")
     if command.name in ("exec", "eval") and command.args and not command.args[0].settled:
         return Check(False, f"run_time_code: {command.name} of what only the run knows")
     if command.name in ("awk", "gawk", "mawk") and any(awk(word.value).network for word in command.args):
@@ -147,9 +154,19 @@ def check_process(command: Command, scope: Scope | None) -> Check:
     return OK
 
 
+def _signalled(command: Command) -> list[Word]:
+    """The processes a `kill` names; its first `-9` or `-s KILL` is the signal."""
+    words = list(command.args)
+    if len(words) > 1 and words[0].starts("-"):
+        words = words[2:] if words[0].value in ("-s", "-n") else words[1:]
+    return [word for word in words if word.value != "--"]
+
+
 def check_environment_leak(command: Command, scope: Scope | None) -> Check:
     """The whole environment, encoded or stored."""
-    if prints_environment(command) and (command.feeds in _ENCODERS or any(r.writes for r in command.redirects)):
+    if prints_environment(command) and (
+        command.feeds in _ENCODERS or any(r.writes for r in command.redirects)
+    ):
         return Check(False, "environment_leak: the whole environment would be encoded or stored")
     return OK
 
@@ -159,7 +176,13 @@ def prints_environment(command: Command) -> bool:
     texts = [word.value for word in command.args]
     if command.name in ("env", "printenv", "set"):
         return not texts or texts in (["-0"], ["--null"])
-    return command.name in ("export", "declare", "typeset") and texts in ([], ["-p"], ["-x"], ["-px"], ["-xp"])
+    return command.name in ("export", "declare", "typeset") and texts in (
+        [],
+        ["-p"],
+        ["-x"],
+        ["-px"],
+        ["-xp"],
+    )
 
 
 def check_places(command: Command, scope: Scope | None) -> Check:
@@ -169,7 +192,7 @@ def check_places(command: Command, scope: Scope | None) -> Check:
     for word, cwd, write in command_places(command):
         if command.name in _LOOKERS and not write and _only_listed(word, cwd, command, scope):
             continue
-        if not (check := judge_place(word, cwd, scope, write=write)).ok:
+        if not (check := judge_place(word, cwd, scope, write=write, removes=command.name in _REMOVERS)).ok:
             return check
     return _works_here(command, scope)
 
@@ -217,7 +240,9 @@ def _unsafe_tar(command: Command, scope: Scope | None) -> Check:
         return OK
     texts = [word.value for word in command.args]
     bundled = texts[:1] and re.fullmatch(r"[A-Za-z]*P[A-Za-z]*", texts[0])
-    if bundled or any(re.fullmatch(r"-[A-Za-eg-zA-Z]*P\w*|--absolute-n\w*|--absolute-p\w*", text) for text in texts):
+    if bundled or any(
+        re.fullmatch(r"-[A-Za-eg-zA-Z]*P\w*|--absolute-n\w*|--absolute-p\w*", text) for text in texts
+    ):
         return Check(False, "shell_path: tar -P writes to whatever path the archive names")
     return OK
 
@@ -244,10 +269,17 @@ def literal_rule(text: str) -> Check:
     """The document's own rule over tokens, for a line that no grammar reads."""
     for token in _TOKEN.findall(text):
         name = token.rsplit("/", 1)[-1].replace("\\", "")
-        if name in SHELL_DENYLIST_BINARIES and name not in ("at", "service", "init", "ip", "host", "links", "lt", "fetch"):
+        if name in SHELL_DENYLIST_BINARIES and name not in (
+            "at",
+            "service",
+            "init",
+            "ip",
+            "host",
+            "links",
+            "lt",
+            "fetch",
+        ):
             return Check(False, f"denied_binary: the line cannot be parsed and names {name}")
     if re.search(r"\brm\s+-\w*[rR]\w*\s+(-\w+\s+)*(/|~|\*|\$HOME|\.\.)", text):
         return Check(False, "denied_pattern: the line cannot be parsed and holds a broad delete")
     return OK
-
-
