@@ -134,7 +134,6 @@ CODES: dict[str, Code] = {
     "emptied_file": Code(_C, "a file with content would be emptied"),
     "environment_shown": Code(_C, "the whole environment would be printed"),
     "unbounded_output": Code(_C, "output without end would be written to a file"),
-    "secret_file": Code(_C, "a file that holds secrets"),
     "chmod_mode": Code(_Q, "a file's mode is opened to others, or it becomes executable"),
     "opaque_code": Code(_N, "code that only the wall and its effect can judge"),
 }

@@ -86,7 +86,7 @@ def _play(stage: Stage, screen: Screen, kept: Path) -> Report:
     try:
         screen.lines(banner(session, model="a hostile script", audit_log=str(kept)))
         provider = HearingProvider(ScriptedProvider(turns(stage)), stage.heard)
-        agent_loop(session, provider, prompt=prompt(stage))
+        agent_loop(session, provider, prompt=prompt(stage), stream=True)
         undone = _undo_last(stage, session, screen)
         screen.close()
     finally:
