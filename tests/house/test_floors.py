@@ -97,20 +97,11 @@ def test_every_module_has_a_floor(module: str) -> None:
     assert unit_of(module), f"{module} stands on no floor: give it one in FLOORS and ARCHITECTURE.md"
 
 
-# registry.py names the session only for type checkers: its runners receive it from the spine.
-UPWARD_BY_DESIGN = {("tools.registry", "session")}
-
-
 @pytest.mark.parametrize("module", [m for m in MODULES if m and m != "tools"])
 def test_no_module_imports_from_a_higher_floor(module: str) -> None:
     unit = unit_of(module)
     assert unit
-    upward = {
-        other
-        for other in own_imports(MODULES[module])
-        if floor_of(other) > floor_of(unit) and (unit, other) not in UPWARD_BY_DESIGN
-    }
-    assert upward == set()
+    assert {other for other in own_imports(MODULES[module]) if floor_of(other) > floor_of(unit)} == set()
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if m and unit_of(m) in CONTROLS])
