@@ -11,7 +11,9 @@
     │       └── SandboxTimeout  the call ran past its time (§4.3)
     ├── ChangeError            a change set could not be read, applied or undone
     ├── AuditError             the log cannot be written: nothing may run
+    ├── NetError               a fetch was refused or failed; carries its code
     ├── ProviderError          the model's endpoint failed                  exit 6
+    │   └── ContextLengthError  the messages do not fit the model's window
     └── Aborted                the session was told to stop (§6.3)
 
 A refusal is not an error: it is a `Decision`.
@@ -71,12 +73,24 @@ class AuditError(AgentSecurityError):
     """The audit log cannot be written, so nothing may run."""
 
 
+class NetError(AgentSecurityError):
+    """A fetch was refused, or the network failed (§2.3). The message reads `code: sentence`."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(f"{code}: {sentence}")
+        self.code = code
+
+
 class ProviderError(AgentSecurityError):
     """The model's endpoint failed. `retryable` says whether a later try may succeed."""
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+
+
+class ContextLengthError(ProviderError):
+    """The messages do not fit the model's window: trim once and try again, then give up."""
 
 
 class Aborted(AgentSecurityError):

@@ -41,7 +41,7 @@ def run_tool_call(call: ToolCall, session: Session) -> ToolResult:
     # 5 run behind the wall, on a copy-on-write view, with a Permit and a deadline
     output = _run(call, decision, session)
     # 6 judge the change set by its effect, ask where needed, audit it
-    held = steps.judge_changes(call, output.changes, session)
+    held = steps.judge_changes(call, decision, output.changes, session)
     # 7 apply it: the only way into the workspace
     applied, output = steps.apply_changes(call, output, held, session)
     # 8 redact, then cap, then mark by origin, then wrap

@@ -7,17 +7,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_security.calls import Mode, Status, ToolCall, ToolOutput, ToolResult
+from agent_security.calls import Effect, Mode, Origin, Status, ToolCall, ToolOutput, ToolResult
 from agent_security.changes import Applied
 from agent_security.changeset import Change, ChangeSet
 from agent_security.decision import Decision, Verdict, allow, deny
 from agent_security.errors import ChangeError
 from agent_security.gates import judge_effects, offers_for
 from agent_security.ports import Answer, Question
-from agent_security.prompt_safety import mark_by_origin, wrap_tool_result
+from agent_security.prompt_safety import (
+    attribute,
+    everything_found,
+    fresh_nonce,
+    mark_by_origin,
+    wrap_tool_result,
+)
 from agent_security.resource_limits import cap_tool_result
 from agent_security.session import Session
 from agent_security.text import for_model
+
+SUSPICIONS_LOGGED = 20
+"""Findings of one result that are put on record."""
 
 Held = dict[str, str]
 """Path -> code, for what is held back."""
@@ -100,7 +109,7 @@ def _refusal(asked: Decision, answer: Answer) -> Decision:
 def record_decision(call: ToolCall, decision: Decision, session: Session) -> None:
     """Step 4. Raises AuditError, and then nothing runs."""
     args = loose_args(call)
-    if decision.gate == "validation":
+    if decision.gate == "validation" and not decision.allowed:
         session.audit.log("validation_error", tool=call.name, args=args, errors=decision.reason.split("; "))
     if drift := drift_of(decision):
         session.audit.log("intent_drift_suspected", tool=call.name, args=args, reason=drift)
@@ -138,12 +147,19 @@ def drift_of(decision: Decision) -> str:
 # --- 6, 7 ---------------------------------------------------------------------------------------
 
 
-def judge_changes(call: ToolCall, changes: ChangeSet, session: Session) -> Held:
-    """Step 6. Effects, not text. What is refused, or asked about without a yes, is held back."""
+def judge_changes(call: ToolCall, decision: Decision, changes: ChangeSet, session: Session) -> Held:
+    """Step 6. Effects, not text. What is refused, or asked about without a yes, is held back.
+
+    A file tool changes the one file its call names, so what a person allowed about it in step 3
+    is not asked a second time; a command's effect always is.
+    """
     held: Held = {}
+    answered = _answered(call, decision, session)
     for judged in judge_effects(changes, session.judge_context(), session.tally.runs_later, session.apply):
         affected = tuple(change for change in changes.changes if change.path in judged.paths)
         verdict = judged.decision.verdict
+        if verdict is Verdict.ASK and judged.decision.code in answered:
+            verdict = Verdict.ALLOW
         if verdict is Verdict.ASK:
             answer = _put(call, judged.decision, replace(changes, changes=affected), session)
             verdict = Verdict.ALLOW if answer.yes else Verdict.DENY
@@ -160,6 +176,13 @@ def judge_changes(call: ToolCall, changes: ChangeSet, session: Session) -> Held:
             held_back=held,
         )
     return held
+
+
+def _answered(call: ToolCall, decision: Decision, session: Session) -> frozenset[str]:
+    """The codes of the questions that a person said yes to for this very file."""
+    if not decision.allowed or session.tools[call.name].effect is not Effect.WRITE:
+        return frozenset()
+    return frozenset(question.code for question in decision.questions)
 
 
 def _change_fields(change: Change) -> dict[str, Any]:
@@ -194,13 +217,24 @@ def present(call: ToolCall, output: ToolOutput, applied: Applied, session: Sessi
     text = session.redactor.redact(output.text)
     text = cap_tool_result(text)
     text = mark_by_origin(for_model(text), output.origin, output.source)
-    wrapped = wrap_tool_result(call.name, text)
+    wrapped = wrap_tool_result(call.name, text, nonce=fresh_nonce())
     return "\n".join([wrapped, *(f"[harness] {note}" for note in _notes(applied))])
 
 
 def _notes(applied: Applied) -> list[str]:
-    notes = [f"held back, not applied: {path} ({code})" for path, code in sorted(applied.held.items())]
-    return notes + [f"conflict, left alone: {path} ({why})" for path, why in sorted(applied.conflicts.items())]
+    held, conflicts = sorted(applied.held.items()), sorted(applied.conflicts.items())
+    notes = [f"held back, not applied: {attribute(path)} ({code})" for path, code in held]
+    return notes + [f"conflict, left alone: {attribute(path)} ({why})" for path, why in conflicts]
+
+
+def _record_suspicions(call: ToolCall, output: ToolOutput, session: Session) -> None:
+    """§1: what hides or sounds like an order is noted. It decides nothing."""
+    if output.origin in (Origin.HARNESS, Origin.USER):
+        return
+    found = everything_found(session.redactor.redact(output.text))[:SUSPICIONS_LOGGED]
+    if found:
+        notes = [{**one._asdict(), "shown": one.shown[:200]} for one in found]
+        session.audit.log("suspected_injection", tool=call.name, tool_call_id=call.id, findings=notes)
 
 
 def record_result(
@@ -213,6 +247,8 @@ def record_result(
 ) -> ToolResult:
     """Step 9. What was read is remembered with its origin, then the result is put on record."""
     session.provenance.note_result(call, output.text, output.origin)
+    session.provenance.note_private(session.redactor.placeholders.values())
+    _record_suspicions(call, output, session)
     broken = output.status in (Status.BROKEN, Status.TIMEOUT, Status.ABORTED)
     if output.status is Status.TIMEOUT:
         session.audit.log("tool_timeout", tool=call.name, timeout_s=deadline_s(call, session))

@@ -1,0 +1,165 @@
+"""Questions to a person: what is asked, how an answer is read. Enter alone is no.
+
+Input typed ahead never answers: the terminal's input is thrown away before each question, and
+the line is read from the descriptor itself, so that no buffer of Python's or prompt_toolkit's
+can hold an older one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import termios
+from collections.abc import Callable
+from enum import Enum
+
+from agent_security.calls import Effect
+from agent_security.decision import Kind
+from agent_security.frontends.interrupts import Interrupts
+from agent_security.frontends.questions import details, explanation, heading
+from agent_security.frontends.screen import Screen
+from agent_security.ports import Answer, Question
+from agent_security.session import Session
+
+TRIES = 3
+LINE_BYTES = 4096
+
+
+class Said(Enum):
+    """What a typed line means."""
+
+    YES = "y"
+    NO = "n"
+    ALWAYS = "a"
+    EXPLAIN = "e"
+    SANDBOXED = "s"
+    UNCLEAR = ""
+
+
+_WORDS = {
+    "y": Said.YES, "yes": Said.YES,
+    "": Said.NO, "n": Said.NO, "no": Said.NO,
+    "a": Said.ALWAYS, "always": Said.ALWAYS,
+    "e": Said.EXPLAIN, "explain": Said.EXPLAIN,
+    "s": Said.SANDBOXED,
+}  # fmt: skip
+
+
+def read_answer(line: str | None, *, always: bool = False, sandboxed: bool = False) -> Said:
+    """What one typed line means. End of input is no; a word that is not offered is unclear, never yes."""
+    if line is None:
+        return Said.NO
+    said = _WORDS.get(line.strip().lower(), Said.UNCLEAR)
+    if (said is Said.ALWAYS and not always) or (said is Said.SANDBOXED and not sandboxed):
+        return Said.UNCLEAR
+    return said
+
+
+def read_width(line: str | None, offers: tuple[str, ...]) -> str:
+    """The rule that a number chooses, or "" for anything else."""
+    word = (line or "").strip()
+    return offers[int(word) - 1] if word.isdecimal() and 1 <= int(word) <= len(offers) else ""
+
+
+def read_fresh_line(fd: int = 0) -> str | None:
+    """One line typed after this call began; None at the end of input."""
+    with contextlib.suppress(termios.error):
+        termios.tcflush(fd, termios.TCIFLUSH)
+    data = os.read(fd, LINE_BYTES)
+    while data and not data.endswith(b"\n") and len(data) < LINE_BYTES and (more := os.read(fd, LINE_BYTES)):
+        data += more
+    return data.decode("utf-8", "replace") if data else None
+
+
+class TerminalApprover:
+    """Asks the person at the terminal. `session` is set once it is built."""
+
+    def __init__(self, screen: Screen, read_line: Callable[[], str | None] = read_fresh_line) -> None:
+        self.session: Session | None = None
+        self.interrupts: Interrupts | None = None
+        self._screen = screen
+        self._read_line = read_line
+        self._offered_sandboxed = False
+
+    def ask(self, question: Question) -> Answer:
+        """Show it whole, then read an answer; three unclear ones are no."""
+        sandboxed = self._may_offer_sandboxed(question)
+        self._screen.question(heading(question), details(question, self.session))
+        if sandboxed:
+            self._screen.lines(["  s: yes, and from now on run unasked every command that the wall confines"])
+        for _ in range(TRIES):
+            self._screen.prompt(_choices(question, sandboxed))
+            match read_answer(self._line(), always=bool(question.offers), sandboxed=sandboxed):
+                case Said.YES:
+                    return Answer(yes=True, by="person")
+                case Said.NO:
+                    return Answer(by="person")
+                case Said.ALWAYS if rule := self._choose_width(question.offers):
+                    return Answer(yes=True, by="person", remember=rule)
+                case Said.SANDBOXED:
+                    return self._allow_sandboxed()
+                case Said.EXPLAIN:
+                    self._screen.lines(explanation(question, self.session))
+                    self._screen.details(details(question, self.session))
+        return Answer(by="person")
+
+    def confirm(self, prompt: str, detail: str = "") -> bool:
+        """A plain y/n; anything but a clear yes is no."""
+        self._screen.question(prompt, detail)
+        self._screen.prompt("[y/N] ")
+        return read_answer(self._line()) is Said.YES
+
+    def _line(self) -> str | None:
+        """One answer; Ctrl-C may interrupt this read, and nothing else of a session."""
+        if self.interrupts is None:
+            return self._read_line()
+        self.interrupts.asking = True
+        try:
+            return self._read_line()
+        finally:
+            self.interrupts.asking = False
+
+    def _choose_width(self, offers: tuple[str, ...]) -> str:
+        self._screen.lines([f"  {number}  {rule}{_width(rule)}" for number, rule in enumerate(offers, 1)])
+        self._screen.prompt("always allow which, for this session? (Enter: none) ")
+        return read_width(self._line(), offers)
+
+    def _may_offer_sandboxed(self, question: Question) -> bool:
+        """Once a session, at the first question about a command that the wall confines (CONTRACTS §6)."""
+        session = self.session
+        if session is None or self._offered_sandboxed or question.changes or not session.wall_proven:
+            return False
+        tool = session.tools.get(question.call.name)
+        fits = tool is not None and tool.effect is Effect.EXECUTE and question.asked.kind is Kind.QUESTION
+        if fits and session.sandboxed == "ask":
+            self._offered_sandboxed = True
+            return True
+        return False
+
+    def _allow_sandboxed(self) -> Answer:
+        if self.session is not None:
+            self.session.audit.log(
+                "settings_changed", key="permissions.sandboxed", value="allow", by="person"
+            )
+            self.session.sandboxed = "allow"
+        return Answer(yes=True, by="person")
+
+
+def _choices(question: Question, sandboxed: bool) -> str:
+    always = " / a(lways)" if question.offers else ""
+    return f"y / n{always}{' / s' if sandboxed else ''} / e(xplain) [n] "
+
+
+def _width(rule: str) -> str:
+    """A rule that is a tool's bare name says in words how wide it is."""
+    return "   (every command; the wall confines them)" if rule == "Bash" else ""
+
+
+class NobodyApprover:
+    """Headless: there is nobody to ask, and that is a no."""
+
+    def ask(self, question: Question) -> Answer:
+        return Answer()
+
+    def confirm(self, prompt: str, detail: str = "") -> bool:
+        return False

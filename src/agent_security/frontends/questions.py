@@ -1,0 +1,105 @@
+"""What a question shows: the exact command, or a diff, the kind of question and the reason.
+
+The texts are foreign: the screen makes anything invisible in them visible before it prints them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import Any
+
+from agent_security.calls import ToolCall
+from agent_security.decision import Decision, Kind
+from agent_security.descriptors import open_root, read_regular
+from agent_security.pipeline import decide
+from agent_security.ports import Question
+from agent_security.session import Session
+
+MAX_READ_BYTES = 1_048_576
+_KINDS = {Kind.CONFIRM: "needs your yes", Kind.QUESTION: "may it?", Kind.NONE: "may it?"}
+
+
+def heading(question: Question) -> str:
+    """`run_bash needs your yes (always_confirm/git_push_force): a pushed branch would be overwritten`."""
+    asked = question.asked
+    what = "change set of " if question.changes else ""
+    return f"{what}{question.call.name}: {_KINDS[asked.kind]} ({asked.gate}/{asked.code}): {asked.reason}"
+
+
+def details(question: Question, session: Session | None) -> str:
+    """Byte for byte what would run, or a diff of what would change."""
+    if question.changes and session is not None:
+        return session.changes.diff(question.changes)
+    if question.asked.gate == "plan" and session is not None:
+        return f"{_plan(session)}\n\nfirst call:\n{_call(question.call, session)}"
+    return _call(question.call, session)
+
+
+def _plan(session: Session) -> str:
+    """The scratchpad's first 1000 characters (§6.2)."""
+    return str(session.scratchpad.read())[:1000] or "(the scratchpad is empty)"
+
+
+def _call(call: ToolCall, session: Session | None) -> str:
+    try:
+        args = call.args
+    except ValueError:
+        return call.args_json
+    if call.name == "run_bash":
+        return str(args.get("command", ""))
+    if call.name in ("write_file", "edit_file") and session is not None:
+        return _file_diff(call, session.working_dir)
+    return "\n".join(f"{name}: {value}" for name, value in args.items())
+
+
+def _file_diff(call: ToolCall, working_dir: str) -> str:
+    args = call.args
+    path = os.path.relpath(os.path.join(working_dir, str(args.get("path", ""))), working_dir)
+    before = _text_at(working_dir, path) or ""
+    if call.name == "write_file":
+        return _unified(path, before, str(args.get("content", ""))) or f"{path}: no difference"
+    return _edit_diff(path, before, args)
+
+
+def _edit_diff(path: str, before: str, args: dict[str, Any]) -> str:
+    """The file's diff; where the old text is not to be found in it, the two texts of the call alone."""
+    old, new = str(args.get("old_string", "")), str(args.get("new_string", ""))
+    if not old or old not in before:
+        return _unified(path, old, new)
+    return _unified(path, before, before.replace(old, new, -1 if args.get("replace_all") else 1))
+
+
+def _unified(path: str, before: str, after: str) -> str:
+    rows = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm=""
+    )
+    return "\n".join(rows)
+
+
+def _text_at(working_dir: str, path: str) -> str | None:
+    """A file's text, read by descriptors that follow no link; None where it cannot be shown."""
+    try:
+        root = open_root(working_dir)
+    except OSError:
+        return None
+    try:
+        return read_regular(root, path, MAX_READ_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(root)
+
+
+def explanation(question: Question, session: Session | None) -> list[str]:
+    """Every gate's answer to this call, judged once more (no effect), and the arguments to the byte."""
+    asked = question.asked
+    trail = asked.trail or (asked,)
+    if session is not None and not question.changes:
+        trail = decide(question.call, session).trail or trail
+    return [*map(_trail_line, trail), f"  arguments       {question.call.args_json}"]
+
+
+def _trail_line(answer: Decision) -> str:
+    kind = f" {answer.kind}" if answer.kind else ""
+    return f"  {answer.gate:<15} {answer.word}{kind} {answer.code}: {answer.reason}".rstrip(": ")

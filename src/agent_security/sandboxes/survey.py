@@ -1,0 +1,103 @@
+"""One walk of the workspace at session start: which files are secret, which git configurations lie where.
+
+By descriptors that follow no link. Installed packages are skipped (a CA bundle is no secret), and so
+is git's own store, but for its configurations.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from agent_security.protected_paths import Tier, is_secret_file, run_later
+
+SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__"})
+MOST_ENTRIES = 2_000_000
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_GIT_CONFIGS = ("config", "config.worktree")
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the walk found, as paths relative to the workspace."""
+
+    secrets: list[str] = field(default_factory=list)
+    git_configs: list[str] = field(default_factory=list)
+    run_later: list[str] = field(default_factory=list)
+    """First-tier run-later paths that exist; looked for only where asked."""
+    cut_short: bool = False
+
+
+def survey(
+    workspace_fd: int, *, hidden: Callable[[str], bool] | None = None, want_run_later: bool = False
+) -> Survey:
+    """Walk once. `hidden` names further files to mask."""
+    found = Survey()
+    for seen, (path, is_folder) in enumerate(_walk(workspace_fd)):
+        if seen > MOST_ENTRIES:
+            found.cut_short = True
+            break
+        if want_run_later and (row := run_later(path)) is not None and row.tier == Tier.FIRST:
+            found.run_later.append(path)
+        if is_folder:
+            continue
+        if _is_git_config(path):
+            found.git_configs.append(path)
+        elif is_secret_file(path) or (hidden is not None and hidden(path)):
+            found.secrets.append(path)
+    return found
+
+
+def _is_git_config(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return name in _GIT_CONFIGS and ".git" in folder.lower().split("/")
+
+
+def _walk(root: int) -> Iterator[tuple[str, bool]]:
+    """(path, is a folder) for every folder and regular file; folders that cannot be entered are passed by."""
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            fd = _open_beneath(root, folder)
+        except OSError:
+            continue
+        try:
+            with os.scandir(fd) as entries:
+                for entry in entries:
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if not is_folder and not entry.is_file(follow_symlinks=False):
+                        continue
+                    yield path, is_folder
+                    if is_folder and _enters(path, entry.name):
+                        waiting.append(path)
+        except OSError:
+            continue
+        finally:
+            os.close(fd)
+
+
+def _enters(path: str, name: str) -> bool:
+    """Within git's store only what can hold a configuration: itself, its modules and its worktrees."""
+    parts = path.lower().split("/")
+    if ".git" in parts:
+        below = parts[parts.index(".git") + 1 :]
+        return not below or (below[0] in ("modules", "worktrees") and below[-1] not in _GIT_STORES)
+    return name not in SKIPPED
+
+
+_GIT_STORES = frozenset({"objects", "refs", "logs", "hooks", "info"})
+
+
+def _open_beneath(root: int, path: str) -> int:
+    fd = os.dup(root)
+    for part in path.split("/") if path else ():
+        try:
+            fd, old = os.open(part, _FOLDER, dir_fd=fd), fd
+        except OSError:
+            os.close(fd)
+            raise
+        os.close(old)
+    return fd
