@@ -129,7 +129,6 @@ CODES: dict[str, Code] = {
     "destructive_git": Code(_C, "a git command that destroys history or uncommitted work"),
     "destructive_remote": Code(_C, "data, infrastructure or a release elsewhere would be changed for good"),
     "install_from_address": Code(_C, "code from an address, or of a package nobody installed, would run"),
-    "always_confirm": Code(_C, "this cannot be taken back, so a person must say yes"),
     "lifted_binary": Code(_C, "a program that the settings lifted off the denylist"),
     "mirror_delete": Code(_C, "a copy that deletes whatever its source does not have"),
     "emptied_file": Code(_C, "a file with content would be emptied"),
