@@ -31,8 +31,8 @@ SECOND = words(
     ".github/workflows/ci.yml .gitlab-ci.yml package.json web/package.json conftest.py tests/conftest.py "
     "Makefile setup.py pyproject.toml tox.ini noxfile.py build.rs Cargo.toml CMakeLists.txt Dockerfile "
     "Dockerfile.dev docker-compose.yml .pre-commit-config.yaml app/build.gradle Rakefile Gemfile justfile "
-    "vite.config.ts pip.conf .npmrc .venv/lib/python3.12/site-packages/x.pth Jenkinsfile .git/rebase- "
-    "merge/git-rebase-todo "
+    "vite.config.ts pip.conf .npmrc .venv/lib/python3.12/site-packages/x.pth Jenkinsfile "
+    ".git/rebase-merge/git-rebase-todo"
 )
 ORDINARY = words(
     "src/main.py README.md .gitignore .git/HEAD .git/index .git/refs/heads/main .git/objects/ab/cdef "

@@ -16,7 +16,7 @@ from trees import Spec, make_upper, read_tree, remove_tree, whiteout
 
 from agent_security.changeset import ChangeKind, Node
 
-NAMES = ["a", "b", "c", "-x", "odd\udcff name", "é\n"]
+NAMES = ["a", "b", ".git", "objects", "HEAD", "-x", "odd\udcff name", "é\n"]
 MODES = st.sampled_from([0o644, 0o600, 0o755])
 LEAVES = st.one_of(
     st.tuples(

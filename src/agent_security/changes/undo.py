@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from agent_security.changes.engine import same
 from agent_security.changes.journal import SNAPSHOT, Op, Step, settled
-from agent_security.changes.plan import Own, above
+from agent_security.changes.plan import TOGETHER, Own, above, repository_of
 from agent_security.changes.tree import Blocked, State, Tree
 
 
@@ -33,9 +33,20 @@ class WayBackPlanner:
         self.way = WayBack()
 
     def make(self, step: Step, numbers: Collection[int]) -> WayBack:
+        self._plan_all(step, numbers)
+        torn = {repository_of(path) for path in self.way.conflicts} - {""}
+        if torn:  # references, HEAD and index of a repository go back together or not at all
+            together = {n for n in numbers if repository_of(step.ops[n].path) in torn}
+            conflicts = self.way.conflicts
+            self._later, self.way = {}, WayBack()
+            self._plan_all(step, [number for number in numbers if number not in together])
+            paths = [step.ops[number].path for number in together]
+            self.way.conflicts |= {path: conflicts.get(path, TOGETHER) for path in paths}
+        return self.way
+
+    def _plan_all(self, step: Step, numbers: Collection[int]) -> None:
         for number in sorted(numbers, reverse=True):
             self._plan(settled(step.ops[number], step.done[number]), number, step.kind == SNAPSHOT)
-        return self.way
 
     def _plan(self, op: Op, number: int, unconditional: bool) -> None:
         way, back = self.way, op.inverse(number)
