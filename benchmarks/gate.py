@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agent_security.paths import Scope
 from agent_security.shell import parse_line
-from agent_security.shell_grammar import syntax_tree
+from agent_security.shell.grammar import syntax_tree
 from agent_security.tool_policy import always_confirm_required, check_tool_policy
 from agent_security.tool_policy.programs import places
 

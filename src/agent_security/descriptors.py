@@ -29,7 +29,9 @@ def open_root(path: str) -> int:
 
 
 @contextmanager
-def parent_of(root_fd: int, path: str, *, create: bool = False, mode: int = 0o777) -> Iterator[tuple[int, str]]:
+def parent_of(
+    root_fd: int, path: str, *, create: bool = False, mode: int = 0o777
+) -> Iterator[tuple[int, str]]:
     """The descriptor of `path`'s parent and its last part. Raises OSError (ELOOP, ENOTDIR: a link or file)."""
     *folders, name = parts_of(path)
     fd = os.dup(root_fd)

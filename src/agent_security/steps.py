@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -97,10 +96,14 @@ def _put(call: ToolCall, asked: Decision, changes: ChangeSet, session: Session) 
 def _refusal(asked: Decision, answer: Answer) -> Decision:
     if answer.by == "nobody":
         return replace(
-            deny(asked.gate, "nobody_to_ask", f"needs approval and nobody is here to give it: {asked.reason}"),
+            deny(
+                asked.gate, "nobody_to_ask", f"needs approval and nobody is here to give it: {asked.reason}"
+            ),
             kind=asked.kind,
         )
-    return replace(deny(asked.gate, "refused_by_person", f"a person said no: {asked.reason}"), kind=asked.kind)
+    return replace(
+        deny(asked.gate, "refused_by_person", f"a person said no: {asked.reason}"), kind=asked.kind
+    )
 
 
 # --- 4 ------------------------------------------------------------------------------------------
@@ -164,9 +167,9 @@ def judge_changes(call: ToolCall, decision: Decision, changes: ChangeSet, sessio
             answer = _put(call, judged.decision, replace(changes, changes=affected), session)
             verdict = Verdict.ALLOW if answer.yes else Verdict.DENY
         if verdict is Verdict.DENY:
-            held |= {path: judged.decision.code for path in judged.paths}
+            held |= dict.fromkeys(judged.paths, judged.decision.code)
         elif judged.runs_later:
-            session.tally.runs_later |= {path: judged.decision.code for path in judged.paths}
+            session.tally.runs_later |= dict.fromkeys(judged.paths, judged.decision.code)
     if changes:
         session.audit.log(
             "change_set",
@@ -273,4 +276,3 @@ def record_result(
     result = ToolResult(call, decision, content, output.status, output.exit_code)
     session.listener.notice("tool_end", result=result, output=output, applied=applied)
     return result
-

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from agent_security.resource_limits import CostTracker, IterationCaps
 
 from agent_security.calls import Mode
 from agent_security.ports import Guarantees
+from agent_security.resource_limits import CostTracker, IterationCaps
 from agent_security.session import Tally
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_security.settings import state_dir
-from agent_security.tools.audit import read_log, verify_log
 
 from agent_security.frontends.cli import main
+from agent_security.settings import state_dir
+from agent_security.tools.audit import read_log, verify_log
 
 SOURCE = Path(__file__).parents[2] / "src"
 

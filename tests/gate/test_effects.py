@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent_security import gates_effects
 from agent_security.changes import Finding
 from agent_security.changeset import Change, ChangeKind, ChangeSet
 from agent_security.decision import Verdict
 from agent_security.gates import Judged, judge_effects
+from agent_security.gates import effects as gates_effects
 from agent_security.judging import judge_context_for
 from agent_security.permissions import Rules, parse_rule
 

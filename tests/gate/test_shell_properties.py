@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_security import shell_wrapper_rows
 from agent_security.paths import Scope
 from agent_security.shell import parse_line
+from agent_security.shell import wrapper_rows as shell_wrapper_rows
 from agent_security.tool_policy import (
     always_confirm_required,
     check_shell_policy,

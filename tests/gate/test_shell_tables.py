@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from agent_security import shell_opaque, shell_option_rows, shell_wrapper_rows
+from agent_security.shell import opaque as shell_opaque
+from agent_security.shell import option_rows as shell_option_rows
 from agent_security.shell import parse_line
+from agent_security.shell import wrapper_rows as shell_wrapper_rows
 from agent_security.tool_policy import SHELL_DENYLIST_BINARIES, SHELL_DENYLIST_PATTERNS, check_shell_policy
 from agent_security.tool_policy.install import FROM_ADDRESS
 from agent_security.tool_policy.lists import DOCUMENT_BINARIES

@@ -53,7 +53,9 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
 def unit_of(module: str) -> str | None:
     """The row of FLOORS a module belongs to: itself, the package it lies in, or its family's head."""
     known = [name for floor in FLOORS for name in floor]
-    return max((name for name in known if module == name or module.startswith(f"{name}.")), key=len, default=None)
+    return max(
+        (name for name in known if module == name or module.startswith(f"{name}.")), key=len, default=None
+    )
 
 
 def floor_of(unit: str) -> int:

@@ -6,10 +6,10 @@ import pytest
 
 from agent_security.agent import Agent, agent_loop
 from agent_security.calls import Mode, Status, ToolOutput
-from agent_security.conversation import Conversation
-from agent_security.documents import Document, workspace_guidance
 from agent_security.errors import SystemPromptError
 from agent_security.history import valid_history
+from agent_security.loop.conversation import Conversation
+from agent_security.loop.documents import Document, workspace_guidance
 from agent_security.providers import ScriptedProvider
 
 from .fakes import READ, FakeApprover, FakeSandbox, agent_with, check_valid, session_in
@@ -72,7 +72,7 @@ def test_the_system_prompt_says_how_to_read_what_follows(session):
 
 
 def test_a_system_prompt_that_would_carry_a_secret_never_starts(session, monkeypatch):
-    monkeypatch.setattr("agent_security.system_prompt.IDENTITY", "use $LOOP_TEST_API_KEY for everything")
+    monkeypatch.setattr("agent_security.loop.system_prompt.IDENTITY", "use $LOOP_TEST_API_KEY for everything")
     monkeypatch.setenv("LOOP_TEST_API_KEY", "x" * 20)
     with pytest.raises(SystemPromptError):
         Agent(session, ScriptedProvider(["never"]))

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_security.agent import handle_tool_calls
-from agent_security.argument_json import read_arguments
-from agent_security.conversation import Conversation
 from agent_security.history import valid_history
+from agent_security.loop.argument_json import read_arguments
+from agent_security.loop.conversation import Conversation
+from agent_security.loop.toolcalls import NO_TOOL, read_calls
 from agent_security.ports import RawCall, Reply
-from agent_security.toolcalls import NO_TOOL, read_calls
 from agent_security.tools.registry import TOOLS
 
 REPAIRED = {

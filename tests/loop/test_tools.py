@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from agent_security.agent import build_tool_registry, check_permission
-from agent_security.asking import model_schemas
 from agent_security.calls import Effect, Mode, Origin, Permit, Status, ToolCall, ToolOutput
 from agent_security.decision import allow
 from agent_security.errors import NetError, UsageError
+from agent_security.loop.asking import model_schemas
 from agent_security.tools import runners
 from agent_security.tools.memory import ScratchpadState, TodoState, scratchpad_state
 from agent_security.tools.registry import TOOLS

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from agent_security.errors import AuditError
-from agent_security.tools import audit_write
 from agent_security.tools.audit import (
     AuditLog,
     verify_log,
 )
+from agent_security.tools.audit import write as audit_write
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_conversations import SYSTEM, calls, contents, pairs, result, said, user
 
-from agent_security.context_cut import cut_message
 from agent_security.history import Message, valid_history
 from agent_security.resource_limits import ContextBudget
+from agent_security.resource_limits.context_cut import cut_message
 
 # --- the specification's own case -------------------------------------------------------------------
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from record_conversations import SYSTEM, pairs, said, user
 
-from agent_security import context_budget
 from agent_security.history import Message
-from agent_security.resource_limits import ContextBudget
-from agent_security.token_estimate import text_tokens
+from agent_security.resource_limits import ContextBudget, context_budget
+from agent_security.resource_limits.token_estimate import text_tokens
 
 # --- measuring --------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ def split(total_cents, people):
     return [share] * people
 '''
 
-_TEST = '''\
+_TEST = """\
 import unittest
 
 from purse.money import split
@@ -43,7 +43,7 @@ class SplitTest(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
-'''
+"""
 
 _README = """\
 # purse

@@ -103,7 +103,11 @@ def _play(stage: Stage, screen: Screen, kept: Path) -> Report:
 
 
 def _settings(stage: Stage) -> Settings:
-    flags = {"mode": "dangerouslySkipPermissions", "working_dir": str(stage.project), "max_context_tokens": 100_000}
+    flags = {
+        "mode": "dangerouslySkipPermissions",
+        "working_dir": str(stage.project),
+        "max_context_tokens": 100_000,
+    }
     return load_settings(flags=flags, workspace=str(stage.project))
 
 

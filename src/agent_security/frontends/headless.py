@@ -14,10 +14,10 @@ from agent_security.frontends.material import context_documents, stdin_document
 from agent_security.frontends.printer import Printer, printer_for
 from agent_security.frontends.result import exit_code, failed_start, result_object
 from agent_security.frontends.turns import Turns
+from agent_security.loop.turn import TurnOutcome
 from agent_security.ports import Provider
 from agent_security.session import Session
 from agent_security.settings import Settings
-from agent_security.turn import TurnOutcome
 from agent_security.wiring import build_session, close_session
 
 

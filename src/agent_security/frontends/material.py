@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from agent_security.descriptors import open_root, read_regular
-from agent_security.documents import Document
 from agent_security.errors import UsageError
+from agent_security.loop.documents import Document
 
 MAX_BYTES = 1_048_576
 SILENT_S = 10.0

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from agent_security.settings import KEYS
-from agent_security.settings_keys import Key
+from agent_security.settings.keys import Key
 
 _NOT_BUILT = {"continue_newest", "resume", "artifacts"}
 

@@ -21,10 +21,10 @@ from agent_security.errors import UsageError
 from agent_security.frontends.banner import undo_word
 from agent_security.frontends.lines import outcome, recovered, recovery_failed, title
 from agent_security.frontends.result import denial, scrubbed_with
+from agent_security.loop.toolcalls import ReadCall
 from agent_security.ports import Reply
 from agent_security.session import Session
 from agent_security.text import break_ci_commands, for_terminal
-from agent_security.toolcalls import ReadCall
 
 
 def printer_for(output_format: str) -> Printer:

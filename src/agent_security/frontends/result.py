@@ -10,9 +10,9 @@ from agent_security.calls import ToolCall
 from agent_security.decision import Decision
 from agent_security.frontends.banner import undo_word
 from agent_security.frontends.exits import PRECEDENCE, Exit
+from agent_security.loop.turn import TurnOutcome
 from agent_security.session import Session
 from agent_security.steps import loose_args
-from agent_security.turn import TurnOutcome
 
 KINDS: dict[str, Exit] = {
     "success": Exit.DONE,

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from agent_security.text import Finding, Shown, for_terminal
-from agent_security.text_fold import fold
-from agent_security.text_hidden import escape, escape_at, hidden_positions, literal_positions
+from agent_security.text.fold import fold
+from agent_security.text.hidden import escape, escape_at, hidden_positions, literal_positions
 
 TAG_NAMES = ("user_input", "tool_result", "external_document")
 _GAP = r"[\s\x00]{0,4}"

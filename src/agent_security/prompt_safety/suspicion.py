@@ -10,7 +10,7 @@ import re
 
 from agent_security.prompt_safety.lookalikes import lookalikes
 from agent_security.text import Finding, findings
-from agent_security.text_fold import fold
+from agent_security.text.fold import fold
 
 _LIMIT = 262_144
 """Characters looked at: what the model is shown of one result is far less."""

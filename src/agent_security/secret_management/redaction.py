@@ -14,7 +14,7 @@ from types import MappingProxyType
 from agent_security.secret_management.patterns import SHORTEST
 from agent_security.secret_management.runs import in_runs, is_token
 from agent_security.secret_management.scan import SecretFinding, merge, scan_text
-from agent_security.text_spellings import spellings
+from agent_security.text.spellings import spellings
 
 _LOOKALIKE = re.compile(r"⟦(\\*)(?=secret:)")
 _ESCAPED = re.compile(r"⟦\\(\\*)(?=secret:)")

@@ -10,7 +10,7 @@ from typing import Any
 from agent_security.decision import Check
 from agent_security.paths import Scope
 from agent_security.shell import Command, Line, Word, parse_line
-from agent_security.shell_getopt import names, read
+from agent_security.shell.getopt import names, read
 from agent_security.tool_policy.git import destructive_git
 from agent_security.tool_policy.install import ask_install
 from agent_security.tool_policy.lists import (

@@ -7,8 +7,8 @@ import re
 
 from agent_security.decision import Check
 from agent_security.paths import Scope
-from agent_security.shell_getopt import names, read
-from agent_security.shell_words import GLOBS, PIPE, STAR, UNKNOWN, Command, Word
+from agent_security.shell.getopt import names, read
+from agent_security.shell.words import GLOBS, PIPE, STAR, UNKNOWN, Command, Word
 from agent_security.tool_policy.places import OK, resolve, within
 
 _RM = names("rm srm trash trash-put gio")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent_security.decision import Check
-from agent_security.shell_words import SEARCH, Word
+from agent_security.shell.words import SEARCH, Word
 
 _PROGRAM = r"(?:/usr/bin/)?(?:cat|less|more|head|tail|true|:|echo|nano|vi|vim|vim? -f|code --wait|less -\w+|)"
 

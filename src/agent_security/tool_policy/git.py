@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from agent_security.decision import Check
-from agent_security.shell_getopt import names, read
-from agent_security.shell_git import Git, parse
-from agent_security.shell_words import Command, Word
+from agent_security.shell.getopt import names, read
+from agent_security.shell.git import Git, parse
+from agent_security.shell.words import Command, Word
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+:|[\w.-]+\.[a-z]{2,}:(?!\\)")
 

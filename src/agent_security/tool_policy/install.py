@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from agent_security.decision import Check
-from agent_security.shell_getopt import names
-from agent_security.shell_words import Command
+from agent_security.shell.getopt import names
+from agent_security.shell.words import Command
 
 _PIP = (
     r"(?:(?:python|pypy)[\d.]*\s+(?:-\w+\s+)*-m\s+)?(?:pip|pip3|pip3\.\d+|pipx"

@@ -6,7 +6,7 @@ with its reason. `chmod` is on the document's list and judged by its mode (D2).
 
 from __future__ import annotations
 
-from agent_security.shell_getopt import names
+from agent_security.shell.getopt import names
 
 DESTRUCTIVE_TOOLS: frozenset[str] = frozenset({"run_bash", "write_file", "edit_file"})
 """Any call of these changes something outside the agent's memory."""

@@ -6,8 +6,8 @@ import re
 from enum import IntEnum
 
 from agent_security.decision import Check
-from agent_security.shell_getopt import names, read
-from agent_security.shell_words import Command, Word
+from agent_security.shell.getopt import names, read
+from agent_security.shell.words import Command, Word
 
 
 class Openness(IntEnum):

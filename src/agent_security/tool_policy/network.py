@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agent_security.shell import Command, parse_line
-from agent_security.shell_getopt import names
-from agent_security.shell_git import parse
+from agent_security.shell.getopt import names
+from agent_security.shell.git import parse
 from agent_security.tool_policy.git import NETWORK_VERBS
 from agent_security.tool_policy.install import PACKAGE_MANAGERS
 from agent_security.tool_policy.lists import MORE_BINARIES

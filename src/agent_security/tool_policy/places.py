@@ -15,8 +15,8 @@ from dataclasses import replace
 from agent_security.decision import Check
 from agent_security.paths import Scope, judge_path
 from agent_security.protected_paths import Tier, is_secret_file, run_later
-from agent_security.shell_getopt import names
-from agent_security.shell_words import GLOBS, HOME, NONCHARACTERS, PIPE, ROOT, RUN_TIME, SOME, UNKNOWN, Word
+from agent_security.shell.getopt import names
+from agent_security.shell.words import GLOBS, HOME, NONCHARACTERS, PIPE, ROOT, RUN_TIME, SOME, UNKNOWN, Word
 
 OK = Check(True)
 

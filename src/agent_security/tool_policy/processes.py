@@ -5,9 +5,9 @@ from __future__ import annotations
 from agent_security.decision import Check
 from agent_security.paths import Scope
 from agent_security.shell import Command, Word
-from agent_security.shell_getopt import names
-from agent_security.shell_scripts import awk
-from agent_security.shell_words import PARENT
+from agent_security.shell.getopt import names
+from agent_security.shell.scripts import awk
+from agent_security.shell.words import PARENT
 from agent_security.tool_policy.places import OK
 
 _ENCODERS = names(

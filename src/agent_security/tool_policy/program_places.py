@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from agent_security.shell_getopt import names, read
-from agent_security.shell_option_rows import AWK, SED
-from agent_security.shell_options import option, scripts_in
-from agent_security.shell_scripts import awk, sed
-from agent_security.shell_words import Word
+from agent_security.shell.getopt import names, read
+from agent_security.shell.option_rows import AWK, SED
+from agent_security.shell.options import option, scripts_in
+from agent_security.shell.scripts import awk, sed
+from agent_security.shell.words import Word
 from agent_security.tool_policy.git import git_places
 
 

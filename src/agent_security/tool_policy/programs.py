@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent_security.shell_getopt import names, read
-from agent_security.shell_words import Word
+from agent_security.shell.getopt import names, read
+from agent_security.shell.words import Word
 from agent_security.tool_policy.places import looks_like_place
 from agent_security.tool_policy.program_places import SPECIAL, Place
 

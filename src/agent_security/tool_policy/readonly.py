@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from agent_security.shell import Command, parse_line
-from agent_security.shell_getopt import names
-from agent_security.shell_git import parse
+from agent_security.shell.getopt import names
+from agent_security.shell.git import parse
 from agent_security.tool_policy.programs import places
 
 HARMLESS = names(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent_security.decision import Check
-from agent_security.shell_words import Command
+from agent_security.shell.words import Command
 
 DESTRUCTIVE_REMOTE: tuple[tuple[str, str], ...] = (
     (

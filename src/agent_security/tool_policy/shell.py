@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from agent_security.decision import Check
 from agent_security.paths import Scope
 from agent_security.shell import UNKNOWN, Command, Line, Word, parse_line
-from agent_security.shell_getopt import names
+from agent_security.shell.getopt import names
 from agent_security.tool_policy.deletes import check_delete
 from agent_security.tool_policy.environment import PATH_VARIABLES, check_variable
 from agent_security.tool_policy.git import check_git
