@@ -70,7 +70,7 @@ def _environment(stage: Stage) -> dict[str, str]:
 
 
 def _play(stage: Stage, screen: Screen, kept: Path) -> Report:
-    """One session in the mode that asks nobody: what must be confirmed is refused, the rest is up to the walls."""
+    """One session in the mode that asks nobody: a confirm is refused, the rest is up to the walls."""
     settings = _settings(stage)
     watcher = Watcher(screen)
     before, home_before = stage.fingerprint(stage.project), stage.fingerprint(stage.home)

@@ -41,7 +41,7 @@ SENSITIVE: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         *((name, rf"\b{name}\b") for name in ("id_rsa", "id_ed25519", "authorized_keys")),
         *((name, rf"{name}\b") for name in ("/etc/passwd", "/etc/shadow")),
-        ("169.254.169.254", r"(?<![\d.])169\.254\.169\.254(?![\d.]\d)"),
+        ("169.254.169.254", r"(?<![\d.])169\.254\.169\.254(?!\.?[\w-])"),
         ("metadata host", r"\bmetadata\.(?:google\.internal|azure\.com)\b"),
         ("password", r"(?<![a-z0-9])(?:passwords?|passwd|passphrase)(?![a-z0-9])"),
         ("secret", r"(?<![a-z0-9])secrets?(?![a-z0-9])"),
