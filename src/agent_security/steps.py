@@ -158,7 +158,7 @@ def judge_changes(call: ToolCall, decision: Decision, changes: ChangeSet, sessio
     """
     held: Held = {}
     answered = _answered(call, decision, session)
-    for judged in judge_effects(changes, session.judge_context(), session.tally.runs_later, session.apply):
+    for judged in judge_effects(changes, session.judge_context(), session.apply):
         affected = tuple(change for change in changes.changes if change.path in judged.paths)
         verdict = judged.decision.verdict
         if verdict is Verdict.ASK and judged.decision.code in answered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,15 @@ def findings(monkeypatch: pytest.MonkeyPatch, *found: Finding) -> None:
 
 
 def judge(
-    paths: tuple[str, ...], cwd: Path, *, apply: str = "auto", seen: Any = None, **context: Any
+    paths: tuple[str, ...],
+    cwd: Path,
+    *,
+    apply: str = "auto",
+    seen: frozenset[str] = frozenset(),
+    **context: Any,
 ) -> list[Judged]:
-    frame = judge_context_for(str(cwd), **context)
-    return list(judge_effects(change_set(*paths), frame, seen or {}, apply))
+    frame = replace(judge_context_for(str(cwd), **context), seen_later=frozenset(seen))
+    return list(judge_effects(change_set(*paths), frame, apply))
 
 
 FIRST = Finding(".git/hooks/x", Verdict.ASK, "first_tier", "runs later", True)
@@ -73,7 +79,7 @@ def test_a_second_tier_file_is_asked_about_once_a_session_and_a_first_tier_one_e
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     findings(monkeypatch, FIRST, SECOND)
-    seen = {"Makefile": "second_tier", ".git/hooks/x": "first_tier"}
+    seen = ("Makefile", ".git/hooks/x")
     verdicts = {
         j.decision.code: j.decision.verdict for j in judge(("Makefile", ".git/hooks/x"), tmp_path, seen=seen)
     }
@@ -134,3 +140,13 @@ def test_a_judgement_that_breaks_holds_everything_back(
     findings(monkeypatch, Finding("a", Verdict.ASK, "no_such_code", "", False))
     (judged,) = judge(("a", "b"), tmp_path)
     assert judged.decision.code == "gate_error"
+
+
+def test_a_second_tier_file_is_listed_and_not_asked_about_where_the_settings_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    findings(monkeypatch, FIRST, SECOND)
+    frame = replace(judge_context_for(str(tmp_path), mode="acceptEdits"), runs_later="list")
+    judged = judge_effects(change_set("Makefile", ".git/hooks/x"), frame, "auto")
+    assert {j.decision.code: j.decision.word for j in judged} == {"second_tier": "allow", "first_tier": "ask"}
+    assert all(j.runs_later for j in judged)

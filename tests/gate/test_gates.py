@@ -167,3 +167,12 @@ def test_only_a_command_a_path_or_an_address_asks_and_what_is_said_is_recorded(
     allowed = code == "intent_mention"
     assert (step.verdict is Verdict.ALLOW) is allowed, f"{step.code}: {step.reason}"
     assert step.code in (("intent_mention", "ok") if allowed else (code,))
+
+
+@pytest.mark.parametrize("field", ["old_string", "new_string"])
+def test_a_placeholder_never_reaches_a_file(field: str, tmp_path: Path) -> None:
+    args = {"path": "conf.py", "old_string": "a", "new_string": "b"} | {field: "TOKEN = '⟦secret:env:1⟧'"}
+    decision = judge_call(
+        ToolCall("1", "edit_file", json.dumps(args)), judge_context_for(str(tmp_path), mode="acceptEdits")
+    )
+    assert (decision.word, decision.code) == ("deny", "placeholder_written")

@@ -47,8 +47,9 @@ _NETWORK = (
     "socket socketserver ssl http.client http.server urllib.request asyncio httpx httpx2 httpcore2 requests"
 )
 _PROCESSES = (
-    "subprocess pty multiprocessing asyncio os.system os.popen os.fork os.forkpty os.posix_spawn os.posix_spawnp "
-    "os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.spawnv os.spawnve os.spawnl"
+    "subprocess pty multiprocessing asyncio os.system os.popen os.fork os.forkpty os.posix_spawn "
+    "os.posix_spawnp os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp "
+    "os.spawnv os.spawnve os.spawnl"
 )
 _TERMINALS = "click rich prompt_toolkit readline curses getpass print input"
 _ENVIRONMENT = "os.environ os.getenv os.environb os.putenv os.unsetenv"

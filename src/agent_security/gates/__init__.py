@@ -23,6 +23,7 @@ from agent_security.gates.intent import acting_words
 from agent_security.gates.offers import offers_for
 from agent_security.gates.permission import permission
 from agent_security.permissions import verdict_in_mode
+from agent_security.secret_management import contains_placeholder
 from agent_security.session import JudgeContext
 
 __all__ = ["GATES", "Gate", "Judged", "judge_call", "judge_effects", "offers_for"]
@@ -84,11 +85,20 @@ def policy(call: ToolCall, context: JudgeContext) -> Decision:
     if (pattern := args.get(_PATTERN_ARGS.get(call.name, ""))) is not None:
         checks.append(paths.judge_pattern(pattern, args.get("path", ""), scope))
     checks += [_url_check(args[name], context) for name, role in spec.sinks if role == "url" and name in args]
+    checks.append(_placeholder_check(call, spec.effect))
     refused = next((check for check in checks if not check.ok), None)
     if refused is not None:
         return deny("policy", refused.code or "policy", refused.sentence)
     note = tool_policy.notes_on(call.name, args)
     return allow("policy", note or "ok", CODES[note].meaning if note else "")
+
+
+def _placeholder_check(call: ToolCall, effect: Effect) -> Check:
+    """What stands for a redacted secret must not become the file's content (§5, LO-151)."""
+    texts = (value for value in call.args.values() if isinstance(value, str))
+    if effect in (Effect.WRITE, Effect.EXECUTE) and any(contains_placeholder(text) for text in texts):
+        return Check(False, "placeholder_written: the text holds a placeholder that stands for a secret")
+    return Check(True)
 
 
 def _url_check(url: str, context: JudgeContext) -> Check:

@@ -7,7 +7,6 @@ becomes of it. A path that no finding speaks of is applied.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_security.changes import Finding, judge_change_set
@@ -22,8 +21,8 @@ __all__ = ["Judged", "judge_effects"]
 
 _GATE = "effects"
 _MAKE = {Verdict.ALLOW: allow, Verdict.ASK: ask, Verdict.DENY: deny}
-_WALLED = ("chmod",)
-"""Questions about EXECUTE that `permissions.sandboxed = "allow"` answers for effects too."""
+_WALLED = "made_executable"
+"""The effect that `permissions.sandboxed = "allow"` answers, as it answers `chmod` (CONTRACTS §6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +34,8 @@ class Judged:
     runs_later: bool = False
 
 
-def judge_effects(
-    changes: ChangeSet, context: JudgeContext, seen: Mapping[str, str], apply: str
-) -> tuple[Judged, ...]:
-    """One answer a code, the strictest first. `seen`: run-later paths already answered this session.
+def judge_effects(changes: ChangeSet, context: JudgeContext, apply: str) -> tuple[Judged, ...]:
+    """One answer a code, the strictest first.
 
     `apply` is `--apply`: "never" holds everything back, "ask" puts one question for what nothing
     else asks about, "auto" asks only where a finding does. Any other word refuses everything.
@@ -49,7 +46,7 @@ def judge_effects(
     if apply not in ("auto", "ask"):
         return (Judged(deny(_GATE, "apply_never", "changes stay a patch"), everything),)
     try:
-        answers = _by_rule(changes, context) + _by_finding(changes, context, seen)
+        answers = _by_rule(changes, context) + _by_finding(changes, context)
     except Exception as error:  # a judgement that breaks is a refusal, as in every gate
         return (
             Judged(deny(_GATE, "gate_error", f"the judgement broke ({type(error).__name__})"), everything),
@@ -84,31 +81,31 @@ def _by_rule(changes: ChangeSet, context: JudgeContext) -> list[Judged]:
     return found
 
 
-def _by_finding(changes: ChangeSet, context: JudgeContext, seen: Mapping[str, str]) -> list[Judged]:
+def _by_finding(changes: ChangeSet, context: JudgeContext) -> list[Judged]:
     workspace_fd = open_root(context.scope.working_dir)
     try:
         findings = judge_change_set(changes, workspace_fd=workspace_fd)
     finally:
         os.close(workspace_fd)
-    return [_judged(finding, context, seen) for finding in findings]
+    return [_judged(finding, context) for finding in findings]
 
 
-def _judged(finding: Finding, context: JudgeContext, seen: Mapping[str, str]) -> Judged:
+def _judged(finding: Finding, context: JudgeContext) -> Judged:
     verdict = finding.verdict
     if verdict is Verdict.ASK:
-        verdict = _asked_in_mode(finding, context, seen)
+        verdict = _asked_in_mode(finding, context)
     decision = _MAKE[verdict](_GATE, finding.code, finding.reason)
     return Judged(decision, (finding.path,), finding.runs_later)
 
 
-def _asked_in_mode(finding: Finding, context: JudgeContext, seen: Mapping[str, str]) -> Verdict:
+def _asked_in_mode(finding: Finding, context: JudgeContext) -> Verdict:
     kind = CODES[finding.code].kind
     if kind is Kind.QUESTION:
-        if finding.path in seen:
+        if finding.runs_later and (context.runs_later == "list" or finding.path in context.seen_later):
             return Verdict.ALLOW
         if context.rules.first("allow", "write_file", {"path": finding.path}, context.scope) is not None:
             return Verdict.ALLOW
-        if finding.code.startswith(_WALLED) and context.sandboxed == "allow" and context.wall_proven:
+        if finding.code == _WALLED and context.sandboxed == "allow" and context.wall_proven:
             return Verdict.ALLOW
     return verdict_in_mode(kind, context.mode)
 

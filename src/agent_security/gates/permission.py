@@ -52,10 +52,12 @@ def changes_nothing(command: Command) -> bool:
 
 def _runs_later(call: ToolCall, context: JudgeContext) -> Check:
     spec = context.tools[call.name]
-    if spec.effect is not Effect.WRITE:
+    if spec.effect is not Effect.WRITE or context.runs_later == "list":
         return Check(False)
     found = (
-        paths.second_tier(call.args[name], context.scope) for name in spec.path_args if name in call.args
+        paths.second_tier(call.args[name], context.scope, seen=context.seen_later)
+        for name in spec.path_args
+        if name in call.args
     )
     return next((check for check in found if check.ok), Check(False))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pwd
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -153,11 +154,14 @@ def confirm_path(path: str, scope: Scope, *, write: bool) -> Check:
     return Check(False)
 
 
-def second_tier(path: str, scope: Scope) -> Check:
-    """ok=True: a write here runs when somebody builds, tests or pushes (D11): the permission gate asks."""
+def second_tier(path: str, scope: Scope, *, seen: Collection[str] = ()) -> Check:
+    """ok=True: a write here runs when somebody builds, tests or pushes (D11): the permission gate asks.
+
+    Once a file a session: what stands in `seen` is not asked about again.
+    """
     for name in relative_names(path, scope.look(path), scope):
         protected = _protected(name)
-        if protected is not None and protected.tier is Tier.SECOND:
+        if protected is not None and protected.tier is Tier.SECOND and name not in seen:
             return Check(True, f"second_tier: {name}: {protected.why}")
     return Check(False)
 

@@ -22,7 +22,7 @@ from agent_security.settings.keys import CEILINGS, ENV_PREFIX, KEYS, RULE_KEYS, 
 
 PROJECT_FILE = ".agent-security.toml"
 MAX_FILE_BYTES = 256 * 1024
-_RESERVED_ENV = frozenset({f"{ENV_PREFIX}STATE"})
+_RESERVED_ENV = frozenset({f"{ENV_PREFIX}STATE", f"{ENV_PREFIX}DEBUG"})
 _MAY_NOT = "a project's file may only hold permissions.deny, permissions.ask, fewer tools and lower limits"
 
 

@@ -177,6 +177,7 @@ def _assemble(
         listener=parts.listener,
         resolver=parts.resolver,
         sandboxed=settings.permissions_sandboxed,
+        runs_later=settings.permissions_runs_later,
         wall_proven=not sandbox.guarantees.missing(_WALL),
         apply=settings.apply,
         tool_timeout_s=settings.tool_timeout,
