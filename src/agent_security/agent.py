@@ -22,20 +22,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from agent_security.calls import Mode, ToolCall
-from agent_security.conversation import Conversation
 from agent_security.decision import Check, Decision, Verdict, strictest
-from agent_security.documents import Document
 from agent_security.errors import UsageError
 from agent_security.gates import judge_call
 from agent_security.loop import Agent
+from agent_security.loop.conversation import Conversation
+from agent_security.loop.documents import Document
+from agent_security.loop.toolcalls import answer_call, read_calls, tool_message
+from agent_security.loop.turn import TurnOutcome
 from agent_security.paths import DescriptorFacts, Scope
 from agent_security.ports import Message, Provider, Sandbox
 from agent_security.providers.replies import raw_calls
 from agent_security.session import JudgeContext, Session
-from agent_security.toolcalls import answer_call, read_calls, tool_message
 from agent_security.tools.registry import TOOLS, ToolSpec
 from agent_security.tools.validators import ToolValidator, bounded_schemas
-from agent_security.turn import TurnOutcome
 
 __all__ = [
     "Agent",

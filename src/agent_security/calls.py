@@ -1,6 +1,6 @@
 """What travels the road: a call, its permit, what came out, what the model is told.
 
-    ToolCall ──decide──> Decision ──permit──> Permit ──sandbox──> ToolOutput ──judge, apply──> ToolResult
+ToolCall ──decide──> Decision ──permit──> Permit ──sandbox──> ToolOutput ──judge, apply──> ToolResult
 """
 
 from __future__ import annotations

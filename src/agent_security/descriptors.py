@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -29,17 +29,17 @@ def open_root(path: str) -> int:
 
 
 @contextmanager
-def parent_of(root_fd: int, path: str, *, create: bool = False, mode: int = 0o777) -> Iterator[tuple[int, str]]:
-    """The descriptor of `path`'s parent and its last part. Raises OSError (ELOOP, ENOTDIR: a link or file)."""
+def parent_of(
+    root_fd: int, path: str, *, create: bool = False, mode: int = 0o777
+) -> Iterator[tuple[int, str]]:
+    """The descriptor of `path`'s parent, and its last part. Raises OSError (ENOTDIR, ELOOP: a link)."""
     *folders, name = parts_of(path)
     fd = os.dup(root_fd)
     try:
         for folder in folders:
             if create:
-                try:
+                with suppress(FileExistsError):
                     os.mkdir(folder, mode, dir_fd=fd)
-                except FileExistsError:
-                    pass
             fd, old = os.open(folder, _DIR, dir_fd=fd), fd
             os.close(old)
         yield fd, name

@@ -45,12 +45,16 @@ class Sandbox(Protocol):
     def guarantees(self) -> Guarantees: ...
     def run_file_tool(self, permit: Permit, *, timeout_s: float) -> ToolOutput:
         """One request to the file worker. Writes come back as a change set, never as an effect."""
+
     def run_command(self, permit: Permit, *, timeout_s: float) -> ToolOutput:
         """One shell command in a fresh sandbox; every process of it is dead on return."""
+
     def html_to_text(self, permit: Permit, html: bytes, *, timeout_s: float) -> str:
         """Foreign markup to text, in a throwaway sandbox without workspace or network."""
+
     def kill(self) -> None:
         """End every process of the call under way; the session stays usable."""
+
     def close(self) -> None:
         """End everything and remove the session's private folders. Safe to call twice."""
 
@@ -161,6 +165,7 @@ class Provider(Protocol):
         stop: Callable[[], bool] | None = None,
     ) -> Reply:
         """One chat.completions request. Raises ProviderError, or Aborted where `stop()` turns true."""
+
     def close(self) -> None: ...
 
 

@@ -179,54 +179,95 @@ def run_later(path: str) -> Protected | None:
 
     `path` is relative to the workspace, "/" between its parts. The first tier is looked up first.
     """
-    shaped = _normalised(path)
-    for rows, pattern in _TIERS:
-        found = pattern.search(shaped)
-        if found is not None and found.lastindex is not None:
-            return rows[found.lastindex - 1]
-    return None
+    parts = _normalised(path)
+    number = _FIRST.find(parts)
+    if number is not None:
+        return FIRST_TIER[number]
+    number = _SECOND.find(parts)
+    row = None if number is None else SECOND_TIER[number]
+    if row is not None and row.why != _START and not VENDORED_FOLDERS.isdisjoint(parts[:-1]):
+        # an installed package's own build files: nobody builds or tests there
+        return None
+    return row
 
 
 def is_secret_file(path: str) -> bool:
     """Whether `path` is, by its name, a file that holds credentials."""
-    shaped = _normalised(path)
-    if _NOT_SECRET.search(shaped):
+    parts = _normalised(path)
+    if _NOT_SECRET.find(parts) is not None:
         return False
-    if _SECRET.search(shaped):
+    if _SECRET.find(parts) is not None:
         return True
-    folders = set(shaped.split("/")[:-1])
-    return bool(_KEYS.search(shaped)) and not folders & (TEST_FOLDERS | VENDORED_FOLDERS)
+    published = not (TEST_FOLDERS | VENDORED_FOLDERS).isdisjoint(parts[:-1])
+    return not published and _KEYS.find(parts) is not None
 
 
-def _normalised(path: str) -> str:
-    """`/part/part`, each as the most forgiving file system would read it."""
-    return "/" + "/".join(_normal_part(part) for part in path.split("/") if part not in ("", "."))
+def _normalised(path: str) -> list[str]:
+    """The parts of a path, each as the most forgiving file system would read it."""
+    return [_normal_part(part) for part in path.split("/") if part not in ("", ".")]
 
 
 @lru_cache(maxsize=4096)
 def _normal_part(part: str) -> str:
+    folded = part.lower() if part.isascii() and part.isprintable() else _folded(part)
+    folded = folded.partition(":")[0] or folded
+    folded = folded.rstrip(". ") or folded
+    return ".git" if folded.startswith("git~") and folded[4:].isdigit() else folded
+
+
+def _folded(part: str) -> str:
     # HFS+ ignores invisible characters, NTFS trailing dots and blanks, streams and short names
     visible = "".join(char for char in part if unicodedata.category(char) not in ("Cf", "Cc"))
     folded = unicodedata.normalize("NFKC", visible).casefold()
-    folded = "".join(char for char in folded if unicodedata.category(char) not in ("Cf", "Cc", "Mn"))
-    folded = folded.partition(":")[0] if folded.partition(":")[0] else folded
-    folded = folded.rstrip(". ") or folded
-    return ".git" if re.fullmatch(r"git~\d+", folded) else folded
+    return "".join(char for char in folded if unicodedata.category(char) not in ("Cf", "Cc", "Mn"))
+
+
+class _Table:
+    """Patterns sorted by what they need: a look into a dictionary where that is enough."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._names: dict[str, int] = {}
+        self._folders: dict[str, int] = {}
+        self._paths: list[tuple[str, re.Pattern[str], int]] = []
+        globs: list[tuple[str, int]] = []
+        for number, pattern in enumerate(patterns):
+            shaped = pattern.casefold()
+            single = "/" not in shaped.removesuffix("/")
+            if single and "*" in shaped:
+                globs.append((_regex(shaped), number))
+            elif single:
+                (self._folders if shaped.endswith("/") else self._names)[shaped.removesuffix("/")] = number
+            else:
+                below = "(?:/|$)" if shaped.endswith("/") else "$"
+                regex = re.compile(f"(?:^|/){_regex(shaped.removesuffix('/'))}{below}", re.DOTALL)
+                self._paths.append((shaped.partition("/")[0], regex, number))
+        self._globs = re.compile("|".join(f"({regex})" for regex, _ in globs) or "(?!)", re.DOTALL)
+        self._glob_rows = [number for _, number in globs]
+
+    def find(self, parts: list[str]) -> int | None:
+        """The number of a pattern that matches, or None."""
+        if not parts:
+            return None
+        if parts[-1] in self._names:
+            return self._names[parts[-1]]
+        glob = self._globs.fullmatch(parts[-1])
+        if glob is not None and glob.lastindex is not None:
+            return self._glob_rows[glob.lastindex - 1]
+        folder = next((part for part in parts if part in self._folders), None)
+        return self._folders[folder] if folder is not None else self._find_path(parts)
+
+    def _find_path(self, parts: list[str]) -> int | None:
+        path = "/".join(parts)
+        for first, regex, number in self._paths:
+            if ("*" in first or first in parts) and regex.search(path):
+                return number
+        return None
 
 
 def _regex(pattern: str) -> str:
-    """The pattern as a regular expression without capturing groups."""
-    shaped = re.escape(pattern.casefold().removesuffix("/"))
-    shaped = shaped.replace(r"\*\*/", "(?:[^/]+/)*").replace(r"\*", "[^/]*")
-    return f"/{shaped}(?:/|$)" if pattern.endswith("/") else f"/{shaped}$"
+    return re.escape(pattern).replace(r"\*\*/", "(?:[^/]+/)*").replace(r"\*", "[^/]*")
 
 
-def _any_of(patterns: Iterable[str], *, capture: bool = False) -> re.Pattern[str]:
-    form = "({})" if capture else "(?:{})"
-    return re.compile("|".join(form.format(_regex(pattern)) for pattern in patterns), re.DOTALL)
-
-
-_TIERS = tuple(
-    (rows, _any_of((row.pattern for row in rows), capture=True)) for rows in (FIRST_TIER, SECOND_TIER)
-)
-_SECRET, _KEYS, _NOT_SECRET = _any_of(SECRET_FILES), _any_of(KEY_FILES), _any_of(NOT_SECRET)
+_FIRST = _Table(row.pattern for row in FIRST_TIER)
+_SECOND = _Table(row.pattern for row in SECOND_TIER)
+_SECRET, _KEYS, _NOT_SECRET = _Table(SECRET_FILES), _Table(KEY_FILES), _Table(NOT_SECRET)

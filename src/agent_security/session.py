@@ -38,6 +38,10 @@ class JudgeContext:
     sandboxed: str = "ask"
     """`permissions.sandboxed`: "allow" answers every question about EXECUTE where the wall is proven."""
     wall_proven: bool = False
+    runs_later: str = "ask"
+    """`permissions.runs_later`: "ask" once a file a session (D11), or "list": applied and listed."""
+    seen_later: frozenset[str] = frozenset()
+    """Run-later paths that were answered, or listed, earlier in this session."""
     plan_needed: bool = False
     """--approve-plan is on and this turn's plan has no approval yet."""
 
@@ -104,6 +108,7 @@ class Session:
     resolver: Resolver | None = None
     """Answers names for `webfetch`; None is the system's resolver. Only code can set it."""
     sandboxed: str = "ask"
+    runs_later: str = "ask"
     wall_proven: bool = False
     apply: str = "auto"
     tool_timeout_s: float = 120.0
@@ -128,5 +133,7 @@ class Session:
             provenance=self.provenance,
             sandboxed=self.sandboxed,
             wall_proven=self.wall_proven,
+            runs_later=self.runs_later,
+            seen_later=frozenset(self.tally.runs_later),
             plan_needed=self.plan.required and not self.plan.approved,
         )

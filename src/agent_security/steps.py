@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_security.calls import Effect, Mode, Status, ToolCall, ToolOutput, ToolResult
+from agent_security.calls import Effect, Mode, Origin, Status, ToolCall, ToolOutput, ToolResult
 from agent_security.changes import Applied
 from agent_security.changeset import Change, ChangeSet
 from agent_security.decision import Decision, Verdict, allow, deny
 from agent_security.errors import ChangeError
 from agent_security.gates import judge_effects, offers_for
 from agent_security.ports import Answer, Question
-from agent_security.prompt_safety import attribute, fresh_nonce, mark_by_origin, wrap_tool_result
+from agent_security.prompt_safety import (
+    attribute,
+    everything_found,
+    fresh_nonce,
+    mark_by_origin,
+    wrap_tool_result,
+)
 from agent_security.resource_limits import cap_tool_result
 from agent_security.session import Session
 from agent_security.text import for_model
+
+SUSPICIONS_LOGGED = 20
+"""Findings of one result that are put on record."""
 
 Held = dict[str, str]
 """Path -> code, for what is held back."""
@@ -88,10 +96,14 @@ def _put(call: ToolCall, asked: Decision, changes: ChangeSet, session: Session) 
 def _refusal(asked: Decision, answer: Answer) -> Decision:
     if answer.by == "nobody":
         return replace(
-            deny(asked.gate, "nobody_to_ask", f"needs approval and nobody is here to give it: {asked.reason}"),
+            deny(
+                asked.gate, "nobody_to_ask", f"needs approval and nobody is here to give it: {asked.reason}"
+            ),
             kind=asked.kind,
         )
-    return replace(deny(asked.gate, "refused_by_person", f"a person said no: {asked.reason}"), kind=asked.kind)
+    return replace(
+        deny(asked.gate, "refused_by_person", f"a person said no: {asked.reason}"), kind=asked.kind
+    )
 
 
 # --- 4 ------------------------------------------------------------------------------------------
@@ -100,7 +112,7 @@ def _refusal(asked: Decision, answer: Answer) -> Decision:
 def record_decision(call: ToolCall, decision: Decision, session: Session) -> None:
     """Step 4. Raises AuditError, and then nothing runs."""
     args = loose_args(call)
-    if decision.gate == "validation":
+    if decision.gate == "validation" and not decision.allowed:
         session.audit.log("validation_error", tool=call.name, args=args, errors=decision.reason.split("; "))
     if drift := drift_of(decision):
         session.audit.log("intent_drift_suspected", tool=call.name, args=args, reason=drift)
@@ -146,7 +158,7 @@ def judge_changes(call: ToolCall, decision: Decision, changes: ChangeSet, sessio
     """
     held: Held = {}
     answered = _answered(call, decision, session)
-    for judged in judge_effects(changes, session.judge_context(), session.tally.runs_later, session.apply):
+    for judged in judge_effects(changes, session.judge_context(), session.apply):
         affected = tuple(change for change in changes.changes if change.path in judged.paths)
         verdict = judged.decision.verdict
         if verdict is Verdict.ASK and judged.decision.code in answered:
@@ -155,9 +167,9 @@ def judge_changes(call: ToolCall, decision: Decision, changes: ChangeSet, sessio
             answer = _put(call, judged.decision, replace(changes, changes=affected), session)
             verdict = Verdict.ALLOW if answer.yes else Verdict.DENY
         if verdict is Verdict.DENY:
-            held |= {path: judged.decision.code for path in judged.paths}
+            held |= dict.fromkeys(judged.paths, judged.decision.code)
         elif judged.runs_later:
-            session.tally.runs_later |= {path: judged.decision.code for path in judged.paths}
+            session.tally.runs_later |= dict.fromkeys(judged.paths, judged.decision.code)
     if changes:
         session.audit.log(
             "change_set",
@@ -218,6 +230,16 @@ def _notes(applied: Applied) -> list[str]:
     return notes + [f"conflict, left alone: {attribute(path)} ({why})" for path, why in conflicts]
 
 
+def _record_suspicions(call: ToolCall, output: ToolOutput, session: Session) -> None:
+    """§1: what hides or sounds like an order is noted. It decides nothing."""
+    if output.origin in (Origin.HARNESS, Origin.USER):
+        return
+    found = everything_found(session.redactor.redact(output.text))[:SUSPICIONS_LOGGED]
+    if found:
+        notes = [{**one._asdict(), "shown": one.shown[:200]} for one in found]
+        session.audit.log("suspected_injection", tool=call.name, tool_call_id=call.id, findings=notes)
+
+
 def record_result(
     call: ToolCall,
     decision: Decision,
@@ -229,6 +251,7 @@ def record_result(
     """Step 9. What was read is remembered with its origin, then the result is put on record."""
     session.provenance.note_result(call, output.text, output.origin)
     session.provenance.note_private(session.redactor.placeholders.values())
+    _record_suspicions(call, output, session)
     broken = output.status in (Status.BROKEN, Status.TIMEOUT, Status.ABORTED)
     if output.status is Status.TIMEOUT:
         session.audit.log("tool_timeout", tool=call.name, timeout_s=deadline_s(call, session))
@@ -253,4 +276,3 @@ def record_result(
     result = ToolResult(call, decision, content, output.status, output.exit_code)
     session.listener.notice("tool_end", result=result, output=output, applied=applied)
     return result
-

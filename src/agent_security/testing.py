@@ -1,7 +1,7 @@
 """Public fakes, for tests of this package and of code that uses it. No process, file or socket.
 
-    session = fake_session(sandbox=FakeSandbox({"run_bash": "ok"}), approver=FakeApprover(yes=True))
-    result = run_tool_call(call("run_bash", command="ls"), session)
+session = fake_session(sandbox=FakeSandbox({"run_bash": "ok"}), approver=FakeApprover(yes=True))
+result = run_tool_call(call("run_bash", command="ls"), session)
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ class RecordingAudit:
     def log_permission_decision(
         self, tool: str, args: Mapping[str, Any] | str, mode: str, allowed: bool, reason: str, **more: Any
     ) -> None:
-        self.log("permission_decision", tool=tool, args=args, mode=mode, allowed=allowed, reason=reason, **more)
+        self.log(
+            "permission_decision", tool=tool, args=args, mode=mode, allowed=allowed, reason=reason, **more
+        )
 
     def log_tool_result(
         self,

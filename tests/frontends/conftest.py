@@ -1,4 +1,4 @@
-"""What the front ends' tests share: a state directory and a home of their own, and a session made of plain objects."""
+"""What the front ends' tests share: a home of their own, and a session made of plain objects."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def session() -> Any:
         working_dir="/project",
         mode=Mode.DEFAULT,
         tools={},
-        sandbox=SimpleNamespace(backend="bubblewrap", guarantees=Guarantees(True, True, True, True, False, True)),
+        sandbox=SimpleNamespace(
+            backend="bubblewrap", guarantees=Guarantees(True, True, True, True, False, True)
+        ),
         abort=Flag(),
         audit=Lines(),
         caps=IterationCaps(),

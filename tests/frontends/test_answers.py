@@ -61,7 +61,9 @@ def test_always_counts_only_where_it_is_offered() -> None:
     assert read_answer("a\n", always=True) is Said.ALWAYS
 
 
-@pytest.mark.parametrize(("line", "rule"), [("1\n", "one"), ("2", "two"), ("\n", ""), ("3", ""), ("0", ""), (None, "")])
+@pytest.mark.parametrize(
+    ("line", "rule"), [("1\n", "one"), ("2", "two"), ("\n", ""), ("3", ""), ("0", ""), (None, "")]
+)
 def test_a_width_is_chosen_by_its_number(line: str | None, rule: str) -> None:
     assert read_width(line, ("one", "two")) == rule
 

@@ -78,14 +78,16 @@ def test_an_endpoint_that_nobody_answers(own_home: Path, capsys: pytest.CaptureF
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    args = ("--base-url", f"http://127.0.0.1:{port}/v1", "--model", "m", "--llm-timeout", "1", "-p", "x")
+    args = ("--base-url", f"http://127.0.0.1:{port}/v1", "--model", "m", "--llm-timeout", "4", "-p", "x")
     assert main(list(args)) == 6
     err = capsys.readouterr().err
     assert f"127.0.0.1:{port}" in err
     assert "Traceback" not in err
 
 
-def test_what_nobody_expected_is_one_line_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_nobody_expected_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(*args: object, **more: object) -> None:
         raise RuntimeError("boom\nand more")
 

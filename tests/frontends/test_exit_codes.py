@@ -17,7 +17,7 @@ from agent_security.errors import (
 )
 from agent_security.frontends.exits import exit_of, line_of
 from agent_security.frontends.result import KINDS, exit_code, subtype_of
-from agent_security.turn import TurnOutcome
+from agent_security.loop.turn import TurnOutcome
 
 ENDINGS = [
     # kind, approval missing, abort reason -> code, subtype

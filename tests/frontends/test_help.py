@@ -18,7 +18,8 @@ HEAVY = ("openai", "rich", "prompt_toolkit", "httpx2", "jsonschema_rs", "cryptog
 DEFAULTS = {
     # the specification's flags
     "--tools": "all", "--tool-timeout": "120", "--llm-timeout": "120", "--max-turns": "40",
-    "--max-tool-calls": "200", "--max-context-tokens": "24000", "--max-cost-usd": "5", "--approve-plan": "off",
+    "--max-tool-calls": "200", "--max-context-tokens": "24000", "--max-cost-usd": "5",
+    "--approve-plan": "off",
     # CONTRACTS §2
     "--mode": "default", "--profile": "none", "--model": "none", "--base-url": "none", "--sandbox": "auto",
     "--require": "none", "--working-dir": "here", "--add-dir": "none", "--apply": "auto",
@@ -39,7 +40,9 @@ def test_each_flag_is_told_with_its_default(flag: str, capsys: pytest.CaptureFix
     after = re.search(rf"{flag}[ ,](.*?)(?= --[a-z]| Commands:)", text)
     assert after is not None, flag
     default = DEFAULTS[flag]
-    assert (f"[default: {default}]" in after[1] or f"(default: {default})" in after[1]) if default else after[1]
+    assert (
+        (f"[default: {default}]" in after[1] or f"(default: {default})" in after[1]) if default else after[1]
+    )
 
 
 def test_each_command_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +57,11 @@ def test_help_imports_click_and_nothing_heavy() -> None:
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env={"PYTHONPATH": str(SOURCE)}, check=True
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(SOURCE)},
+        check=True,
     )
     assert ran.stderr.strip() == "[]"
 
@@ -66,7 +73,9 @@ def test_what_is_not_built_refuses_and_says_so(name: str, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("row", [row for row in COMMANDS if row.built], ids=lambda row: row.name)
-def test_every_built_row_leads_to_a_command_with_help(row: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_built_row_leads_to_a_command_with_help(
+    row: object, capsys: pytest.CaptureFixture[str]
+) -> None:
     name = getattr(row, "name", "")
     assert main([name, "--help"]) == 0
     assert "Usage:" in capsys.readouterr().out

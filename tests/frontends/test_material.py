@@ -1,4 +1,4 @@
-"""Stdin and --context enter as material, bounded, and can neither hang nor follow a link of the repository."""
+"""Stdin and --context are material: bounded, never hung on, no link of the repository followed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_what_is_no_plain_file_is_refused_by_name(kind: str, tmp_path: Path) -> 
         path.symlink_to(tmp_path.parent / f"{tmp_path.name}-secret")
     elif kind == "large":
         path.write_bytes(b"x" * (MAX_BYTES + 1))
-    with pytest.raises(UsageError, match="--context .*issue.md: "):
+    with pytest.raises(UsageError, match=r"--context .*issue.md: "):
         context_documents([str(path)], str(tmp_path))
 
 

@@ -10,7 +10,7 @@ from agent_security.decision import Decision, Kind, Verdict
 from agent_security.frontends.exits import Exit
 from agent_security.frontends.printer import json_line
 from agent_security.frontends.result import failed_start, result_object
-from agent_security.turn import TurnOutcome
+from agent_security.loop.turn import TurnOutcome
 
 TYPES: dict[str, type] = {
     "type": str,

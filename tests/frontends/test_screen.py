@@ -24,7 +24,9 @@ def screen(**more: object) -> tuple[Screen, io.StringIO]:
 
 
 def safe(shown: str) -> bool:
-    return not any(mark in shown for mark in ("\x1b]", "\x1b[2J", "\x1b[31m", "\x07", "\x9b", "\u202e", "\u200b", "\r"))
+    return not any(
+        mark in shown for mark in ("\x1b]", "\x1b[2J", "\x1b[31m", "\x07", "\x9b", "\u202e", "\u200b", "\r")
+    )
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 7, 200])
@@ -41,7 +43,9 @@ def test_a_tool_line_cannot_drive_the_terminal() -> None:
     drawn, out = screen()
     call = ToolCall("c", "read_file", json.dumps({"path": HOSTILE + "\nsecond"}))
     result = ToolResult(call, allow("permission"), "", Status.OK)
-    drawn.notice("tool_end", result=result, output=ToolOutput("x\ny"), applied=Applied({HOSTILE: "d"}, {HOSTILE: "c"}))
+    drawn.notice(
+        "tool_end", result=result, output=ToolOutput("x\ny"), applied=Applied({HOSTILE: "d"}, {HOSTILE: "c"})
+    )
     assert safe(out.getvalue())
     assert out.getvalue().count("\n") == 1
 
@@ -77,12 +81,17 @@ def test_each_call_is_one_line() -> None:
     call = ToolCall("c", "run_bash", json.dumps({"command": "pytest\n-q"}))
     done = ToolResult(call, allow("permission"), "", Status.ERROR, exit_code=1)
     assert title(call) == "run_bash pytest -q"
-    line = outcome(done, ToolOutput("a\nb", Status.ERROR, exit_code=1), Applied({"x": "d"}, {".git/hooks/y": "hook"}))
+    line = outcome(
+        done, ToolOutput("a\nb", Status.ERROR, exit_code=1), Applied({"x": "d"}, {".git/hooks/y": "hook"})
+    )
     assert line == "exit 1 · 2 lines · 1 file changed · held back: .git/hooks/y (hook)"
 
 
 def test_a_refusal_says_who_refused_and_why() -> None:
     call = ToolCall("c", "run_bash", "no json")
     refused = ToolResult(call, deny("validation", "bad_arguments", "command: missing"), "", Status.REFUSED)
-    assert outcome(refused, ToolOutput("", Status.REFUSED), Applied()) == "refused by validation: command: missing"
+    assert (
+        outcome(refused, ToolOutput("", Status.REFUSED), Applied())
+        == "refused by validation: command: missing"
+    )
     assert title(call) == "run_bash no json"

@@ -33,7 +33,9 @@ def test_home_what_holds_it_and_credentials_are_refused(where: str, own_home: Pa
         workspace_at(str(own_home / where))
 
 
-def test_the_state_directory_is_refused_from_both_sides(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_state_directory_is_refused_from_both_sides(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state = own_home / "project" / "deep" / "state"
     (state / "sessions").mkdir(parents=True)
     monkeypatch.setenv("AGENT_SECURITY_STATE", str(state))
@@ -48,7 +50,9 @@ def test_a_file_is_no_workspace(own_home: Path) -> None:
         added_dirs_at([str(own_home / "project" / "x")])
 
 
-def test_a_module_under_the_workspace_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_under_the_workspace_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trap = ModuleType("a_trap_of_the_workspace")
     trap.__file__ = str(tmp_path / "a_trap.py")
     monkeypatch.setitem(sys.modules, trap.__name__, trap)
@@ -56,7 +60,9 @@ def test_a_module_under_the_workspace_stops_the_start(tmp_path: Path, monkeypatc
         refuse_own_code_under(str(tmp_path))
 
 
-def test_an_import_path_under_the_workspace_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_path_under_the_workspace_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "lib")])
     with pytest.raises(UsageError, match="imports from the workspace"):
         refuse_own_code_under(str(tmp_path))

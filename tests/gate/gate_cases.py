@@ -13,7 +13,7 @@ from agent_security.judging import judge_context_for
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 
-ORDINARY = frozenset({"mode_write", "mode_execute", "unnamed_host"})
+ORDINARY = frozenset({"ask_write", "ask_execute", "unnamed_host"})
 """Questions that the mode puts about any such call: no objection to this one."""
 
 

@@ -20,7 +20,9 @@ from agent_security.errors import NetError
 from agent_security.net import Fetched, PinnedAddress, confirm_url, fetch, host_matches, host_of, judge_url
 
 
-def get(url: str, server: WebServer, *, max_bytes: int = 10_000, deadline_s: float = 10, **more: object) -> Fetched:
+def get(
+    url: str, server: WebServer, *, max_bytes: int = 10_000, deadline_s: float = 10, **more: object
+) -> Fetched:
     return fetch(url, resolver=server.resolver, deadline_s=deadline_s, max_bytes=max_bytes, **more)  # type: ignore[arg-type]
 
 
@@ -29,8 +31,8 @@ def test_a_page_served_on_loopback_is_reached_only_through_an_address_that_code_
         fetched = get("http://docs.example/a?b=1#part", server)
         with pytest.raises(NetError, match="private_address"):
             fetch("http://docs.example/", resolver=lambda h, p: ["127.0.0.1"], deadline_s=5, max_bytes=10)
+        mixed: list[str] = [PinnedAddress("127.0.0.1", port=server.port), "10.0.0.1"]
         with pytest.raises(NetError, match="private_address"):
-            mixed: list[str] = [PinnedAddress("127.0.0.1", port=server.port), "10.0.0.1"]
             fetch("http://docs.example/", resolver=lambda h, p: mixed, deadline_s=5, max_bytes=10)
         with pytest.raises(NetError, match="private_address"):
             get(f"http://127.0.0.1:{server.port}/", server)
@@ -43,7 +45,9 @@ def test_a_page_served_on_loopback_is_reached_only_through_an_address_that_code_
 
 def test_a_pinned_address_is_lost_as_soon_as_it_becomes_text() -> None:
     assert type(PinnedAddress("127.0.0.1", port=1) + "") is str
-    assert not judge_url("http://x.example/", resolver=lambda h, p: [str.__str__(PinnedAddress("127.0.0.1"))]).ok
+    assert not judge_url(
+        "http://x.example/", resolver=lambda h, p: [str.__str__(PinnedAddress("127.0.0.1"))]
+    ).ok
 
 
 def test_nothing_of_the_person_travels_with_the_request() -> None:
@@ -80,11 +84,11 @@ def test_a_body_is_bounded_packed_and_unpacked() -> None:
         "a.example/odd": page(b"x", Content_Encoding="br"),
     }
     with WebServer(answers) as server:
-        with pytest.raises(NetError, match="too_large"):
+        with pytest.raises(NetError, match="answer_too_large"):
             get("http://a.example/", server, max_bytes=1_999)
         assert len(get("http://a.example/", server, max_bytes=2_000).body) == 2_000
         assert len(bomb) < 10_000
-        with pytest.raises(NetError, match="too_large"):
+        with pytest.raises(NetError, match="answer_too_large"):
             get("http://a.example/bomb", server)
         assert get("http://a.example/good", server).body == b"unpacked"
         for name in ("cut", "odd"):
@@ -108,9 +112,9 @@ def test_a_server_that_drips_or_stays_silent_ends_with_the_deadline() -> None:
 
 def test_stop_ends_a_fetch_under_way() -> None:
     turns = iter([False, False, True, True])
-    with WebServer({"a.example/": lambda connection: connection.recv(1) and None}) as server:
-        with pytest.raises(NetError, match="fetch_stopped"):
-            get("http://a.example/", server, stop=lambda: next(turns, True))
+    silent = {"a.example/": lambda connection: connection.recv(1) and None}
+    with WebServer(silent) as server, pytest.raises(NetError, match="fetch_stopped"):
+        get("http://a.example/", server, stop=lambda: next(turns, True))
 
 
 def test_what_is_no_http_and_what_nobody_serves_are_failures_with_a_code() -> None:
@@ -143,7 +147,13 @@ def test_no_query_is_made_for_what_the_letters_refuse() -> None:
         asked.append(host)
         return ["8.8.8.8"]
 
-    for url in ("http://localhost/", "http://metadata/", "ftp://a.example/", "http://u@a.example/", "http://0x7f.1/"):
+    for url in (
+        "http://localhost/",
+        "http://metadata/",
+        "ftp://a.example/",
+        "http://u@a.example/",
+        "http://0x7f.1/",
+    ):
         assert not judge_url(url, resolver=recording).ok
         with pytest.raises(NetError):
             fetch(url, resolver=recording, deadline_s=1, max_bytes=1)
@@ -251,7 +261,13 @@ def test_what_could_be_read_in_two_ways_or_leads_inside_is_refused(url: str) -> 
 
 
 @pytest.mark.parametrize(
-    "url", ["https://сайт.рф/", "https://straße.example/", "https://xn--bcher-kva.example/", "http://a_b.example:8080/"]
+    "url",
+    [
+        "https://сайт.рф/",
+        "https://straße.example/",
+        "https://xn--bcher-kva.example/",
+        "http://a_b.example:8080/",
+    ],
 )
 def test_honest_names_pass(url: str) -> None:
     check = judge_url(url)

@@ -19,7 +19,7 @@ NOT_THE_GATES = {
     "PA-045": "a race after the judgement; test_a_folder_swapped_for_a_link... below holds it",
     "PA-047": "a race after the judgement; test_a_file_swapped_for_a_link... below holds it",
     "PA-049": "rollback is no tool; test_a_folder_swapped_for_a_link... below holds its descriptors",
-    "PA-052": "changes are applied by rename, so the other name keeps its bytes (issue 3: a count is no crime)",
+    "PA-052": "changes are applied by rename, so the other name keeps its bytes",
     "PA-097": "a search skips what is no regular file; the call itself is fine (the file worker's tests)",
 }
 """Cases whose danger lies after the judgement: what holds them is named, and they are not counted here."""
@@ -30,11 +30,31 @@ class Tree:
 
     def __init__(self, top: Path) -> None:
         self.top = top.resolve()
-        for folder in ("srv/proj/src/pkg", "srv/proj/docs/..hidden", "srv/proj/.git/hooks", "srv/proj/sub/.git"):
+        for folder in (
+            "srv/proj/src/pkg",
+            "srv/proj/docs/..hidden",
+            "srv/proj/.git/hooks",
+            "srv/proj/sub/.git",
+        ):
             (self.top / folder).mkdir(parents=True)
-        for folder in ("srv/proj/sub/.vscode", "srv/proj-evil", "srv/projX", "home/dev", "outside/sub", "tmp/claude"):
+        for folder in (
+            "srv/proj/sub/.vscode",
+            "srv/proj-evil",
+            "srv/projX",
+            "home/dev",
+            "outside/sub",
+            "tmp/claude",
+        ):
             (self.top / folder).mkdir(parents=True)
-        for name in ("README.md", "src/app.py", "docs/..hidden/x.md", ".git/config", ".git/HEAD", "logo.png", ".env"):
+        for name in (
+            "README.md",
+            "src/app.py",
+            "docs/..hidden/x.md",
+            ".git/config",
+            ".git/HEAD",
+            "logo.png",
+            ".env",
+        ):
             self.file(f"srv/proj/{name}")
         for name in (".mcp.json", "package.json", "Makefile", "setup.py", "sub/.vscode/launch.json"):
             self.file(f"srv/proj/{name}")
@@ -101,10 +121,15 @@ LAYOUTS: dict[str, Callable[[Tree], object]] = {
 
 
 def _args(tree: Tree, args: dict[str, Any]) -> dict[str, Any]:
-    return {key: tree.moved(value) if key == "path" and isinstance(value, str) else value for key, value in args.items()}
+    return {
+        key: tree.moved(value) if key == "path" and isinstance(value, str) else value
+        for key, value in args.items()
+    }
 
 
-@pytest.mark.parametrize("case", [c for c in PATH_CASES if c["id"] not in NOT_THE_GATES], ids=lambda case: case["id"])
+@pytest.mark.parametrize(
+    "case", [c for c in PATH_CASES if c["id"] not in NOT_THE_GATES], ids=lambda case: case["id"]
+)
 def test_path_case(case: dict[str, Any], tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     LAYOUTS.get(case["id"], lambda tree: None)(tree)

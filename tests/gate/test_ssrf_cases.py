@@ -30,12 +30,16 @@ ANSWERS: dict[str, list[str]] = {
 """What `context.net` says in words: the resolver's answer."""
 
 REDIRECTS: dict[str, dict[str, bytes]] = {
-    "SS-128": {"attacker.example/r": page(status="302 Found", Location="http://169.254.169.254/latest/meta-data/")},
+    "SS-128": {
+        "attacker.example/r": page(status="302 Found", Location="http://169.254.169.254/latest/meta-data/")
+    },
     "SS-130": {
         "attacker.example/chain": page(status="302 Found", Location="http://b.example"),
         "b.example/": page(status="301 Moved Permanently", Location="http://10.0.0.1/"),
     },
-    "SS-132": {"attacker.example/gopher": page(status="302 Found", Location="gopher://127.0.0.1:6379/_FLUSHALL")},
+    "SS-132": {
+        "attacker.example/gopher": page(status="302 Found", Location="gopher://127.0.0.1:6379/_FLUSHALL")
+    },
     "SS-134": {"attacker.example/rel": page(status="302 Found", Location="//169.254.169.254/")},
     "SS-136": {"attacker.example/refresh": page(Refresh="0;url=http://127.0.0.1")},
 }
@@ -43,7 +47,9 @@ REDIRECTS: dict[str, dict[str, bytes]] = {
 BY_FETCHING = {"SS-119", "SS-125", "SS-197", *REDIRECTS}
 
 
-@pytest.mark.parametrize("case", [c for c in SSRF_CASES if c["id"] not in BY_FETCHING], ids=lambda case: case["id"])
+@pytest.mark.parametrize(
+    "case", [c for c in SSRF_CASES if c["id"] not in BY_FETCHING], ids=lambda case: case["id"]
+)
 def test_ssrf_case(case: dict[str, Any], tmp_path: Path) -> None:
     answers = ANSWERS.get(case["id"])
     resolver = (lambda host, port: answers) if answers else None
@@ -93,5 +99,9 @@ def test_ss_197_proxy_variables_are_not_obeyed(monkeypatch: pytest.MonkeyPatch) 
     assert server.asked == ["example.com"]
 
 
-def _fetch(case: dict[str, Any], resolver: Any, *, deadline_s: float = 10, open_hosts: Sequence[str] = ()) -> None:
-    fetch(case["args"]["url"], resolver=resolver, deadline_s=deadline_s, max_bytes=10_000, open_hosts=open_hosts)
+def _fetch(
+    case: dict[str, Any], resolver: Any, *, deadline_s: float = 10, open_hosts: Sequence[str] = ()
+) -> None:
+    fetch(
+        case["args"]["url"], resolver=resolver, deadline_s=deadline_s, max_bytes=10_000, open_hosts=open_hosts
+    )

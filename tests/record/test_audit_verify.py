@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent_security.errors import AuditError
 from agent_security.tools.audit import AuditLog, read_log, verify_log
-from agent_security.tools.audit_line import MAX_LINE_BYTES, seal
+from agent_security.tools.audit.line import MAX_LINE_BYTES, seal
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

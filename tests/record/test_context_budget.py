@@ -1,53 +1,19 @@
-"""The history stays under its budget, whole in its pairs, and cheap to measure."""
+"""A trimmed history is under its budget, and whole in its pairs."""
 
 from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from record_conversations import SYSTEM, calls, contents, pairs, result, said, user
 
-from agent_security import context_budget
-from agent_security.context_cut import cut_message
-from agent_security.history import INTERRUPTED, Message, repair_history, valid_history
+from agent_security.history import Message, valid_history
 from agent_security.resource_limits import ContextBudget
-from agent_security.token_estimate import text_tokens
-
-CASES = {
-    case["id"]: case
-    for case in map(json.loads, Path(__file__).with_name("history_cases.jsonl").read_text().splitlines())
-}
-SYSTEM = {"role": "system", "content": "You are a coding agent. " * 5}
-
-
-def user(text: str) -> Message:
-    return {"role": "user", "content": f"<user_input>\n{text}\n</user_input>"}
-
-
-def said(text: str) -> Message:
-    return {"role": "assistant", "content": text}
-
-
-def calls(*ids: str, name: str = "read_file", arguments: str = '{"path": "a"}') -> Message:
-    made = [{"id": i, "type": "function", "function": {"name": name, "arguments": arguments}} for i in ids]
-    return {"role": "assistant", "content": None, "tool_calls": made}
-
-
-def result(name: str, text: str = "text") -> Message:
-    return {"role": "tool", "tool_call_id": name, "content": text}
-
-
-def pairs(count: int, size: int = 400) -> list[Message]:
-    return [m for n in range(count) for m in (calls(f"c{n}"), result(f"c{n}", f"line {n} " * (size // 8)))]
-
-
-def contents(messages: list[Message]) -> str:
-    return "\n".join(str(message.get("content")) for message in messages)
-
+from agent_security.resource_limits.context_cut import cut_message
 
 # --- the specification's own case -------------------------------------------------------------------
 
@@ -168,83 +134,6 @@ def test_cut_arguments_are_still_one_json_object() -> None:
     assert isinstance(json.loads(broken), dict)
 
 
-# --- the cases --------------------------------------------------------------------------------------
-
-
-def trimmed(history: list[Message], max_tokens: int = 600, keep_recent: int = 2) -> list[Message]:
-    return ContextBudget(max_tokens, keep_recent=keep_recent).check_and_trim(history).messages
-
-
-def case_history(case: str) -> list[Message]:
-    """The history a case describes, filled with enough text to be trimmed."""
-    text = "word " * 200
-    return {
-        "LO-079": [
-            SYSTEM,
-            user("goal"),
-            calls("a"),
-            result("a", text),
-            calls("b"),
-            result("b", text),
-            calls("c"),
-            result("c", text),
-            said("so"),
-        ],
-        "LO-081": [
-            user("goal"),
-            calls("call_1", "call_2"),
-            result("call_1", text * 3),
-            result("call_2", text * 3),
-        ],
-        "LO-083": [user("goal"), calls("call_1")],
-        "LO-085": [SYSTEM, user("the goal"), *pairs(20)],
-        "LO-087": [SYSTEM, user("goal"), calls("a"), result("a", "x" * 200_000)],
-        "LO-089": [user("goal"), calls("a"), user("steer"), result("a", text)],
-        "LO-091": [SYSTEM, user("goal"), *pairs(6)],
-    }[case]
-
-
-@pytest.mark.parametrize("case", [name for name, row in CASES.items() if row["tool"] == "context_trim"])
-def test_every_trim_case_leaves_a_history_the_strictest_server_takes(case: str) -> None:
-    history = case_history(case)
-    repaired = repair_history(history)
-    assert valid_history(repaired) == [], CASES[case]["must"]
-    for keep_recent in range(1, 9):
-        for max_tokens in (200, 400, 800, 1_600):
-            assert valid_history(trimmed(history, max_tokens, keep_recent)) == [], CASES[case]["must"]
-
-
-def test_lo_083_an_interrupted_call_gets_a_stub_result() -> None:
-    assert repair_history(case_history("LO-083"))[-1] == result("call_1", INTERRUPTED)
-
-
-def test_lo_085_the_goal_survives() -> None:
-    assert "the goal" in contents(trimmed(case_history("LO-085")))
-
-
-def test_lo_087_one_huge_message_is_cut_with_a_notice_and_does_not_trim_for_ever() -> None:
-    budget = ContextBudget(24_000)
-    first = budget.check_and_trim(case_history("LO-087"))
-    assert budget.estimate(first.messages) <= 24_000 * 0.8
-    assert "1 cut" in first.reason
-    second = budget.check_and_trim(first.messages)
-    assert second.reason == ""
-
-
-def test_lo_089_a_text_between_call_and_result_moves_behind_them() -> None:
-    assert [m["role"] for m in repair_history(case_history("LO-089"))] == [
-        "user",
-        "assistant",
-        "tool",
-        "user",
-    ]
-
-
-def test_lo_091_recent_pairs_keep_their_structure() -> None:
-    history = case_history("LO-091")
-    assert trimmed(history, 1_000, 4)[-4:] == history[-4:]
-
-
 # --- always under the budget ----------------------------------------------------------------------
 
 TEXTS = st.sampled_from(["", "short", "word " * 400, "x" * 9_000, "漢字" * 2_000, '{"a": 1}\n' * 900])
@@ -308,89 +197,3 @@ def test_a_refusal_by_the_server_is_answered_by_half_the_size() -> None:
 def test_a_budget_that_cannot_be_kept_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="budget"):
         ContextBudget(**wrong)
-
-
-# --- measuring --------------------------------------------------------------------------------------
-
-
-def test_only_what_is_new_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured: list[Message] = []
-    real = context_budget.message_tokens
-    monkeypatch.setattr(context_budget, "message_tokens", lambda m: measured.append(m) or real(m))
-    history = [SYSTEM, user("go"), *pairs(500)]
-    budget = ContextBudget(10**9)
-    budget.estimate(history)
-    measured.clear()
-    history += pairs(1)
-    grown = budget.estimate(history)
-    assert len(measured) == 2
-    assert grown == ContextBudget(10**9).estimate(list(history))
-
-
-def test_a_replaced_list_or_start_is_measured_anew() -> None:
-    budget = ContextBudget(10**9)
-    history = [SYSTEM, user("go"), said("x" * 4_000)]
-    large = budget.estimate(history)
-    history[:] = [SYSTEM, user("go")]
-    assert budget.estimate(history) < large
-    history[0] = {"role": "system", "content": "y" * 9_000}
-    assert budget.estimate(history) > large
-
-
-@pytest.mark.parametrize(
-    ("text", "per_char"),
-    [
-        ("The quick brown fox jumps over the lazy dog, and then it rests for a while. ", 0.26),
-        ("    def read(self, path: str) -> bytes:\n        return self.files[path].data\n", 0.24),
-        ('{"id":12,"name":"alpha","tags":["a","b"],"ok":true,"size":40960},', 0.44),
-        ("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", 0.57),
-        ("我们必须在提交之前运行所有的测试并检查结果是否正确", 0.81),
-    ],
-)
-def test_the_estimate_is_near_measured_counts_for_each_kind_of_text(text: str, per_char: float) -> None:
-    text *= 50
-    assert text_tokens(text) / (len(text) * per_char) == pytest.approx(1, abs=0.25)
-
-
-def test_deep_indentation_is_cheap() -> None:
-    assert text_tokens(" " * 4_000) < 4_000 / 4 / 4
-
-
-def test_the_servers_usage_scales_the_estimate_within_bounds() -> None:
-    history = [SYSTEM, user("word " * 2_000)]
-    budget = ContextBudget()
-    raw = budget.estimate(history)
-    budget.calibrate({"prompt_tokens": raw * 2})
-    assert budget.estimate(history) == pytest.approx(raw * 2, rel=0.01)
-    budget.calibrate({"prompt_tokens": raw * 1_000})
-    assert budget.scale <= 3
-
-
-@pytest.mark.parametrize(
-    "usage",
-    [
-        None,
-        {},
-        {"prompt_tokens": "NaN"},
-        {"prompt_tokens": -5},
-        {"prompt_tokens": None},
-        {"prompt_tokens": True},
-    ],
-)
-def test_nonsense_usage_teaches_nothing(usage: object) -> None:
-    budget = ContextBudget()
-    budget.estimate([SYSTEM, user("word " * 2_000)])
-    budget.calibrate(usage)
-    assert budget.scale == 1.0
-
-
-def test_tool_schemas_and_images_count() -> None:
-    budget = ContextBudget()
-    bare = budget.estimate([SYSTEM])
-    budget.use_tools([{"type": "function", "function": {"name": "t", "description": "d" * 2_000}}])
-    assert budget.estimate([SYSTEM]) > bare + 400
-    picture = {
-        "role": "user",
-        "content": [{"type": "image_url", "image_url": {"url": "data:" + "x" * 10**6}}],
-    }
-    assert 1_000 < ContextBudget().estimate([picture]) < 2_000

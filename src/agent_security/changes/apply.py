@@ -119,16 +119,20 @@ def run(engine: Engine, step: Step, *, keep_going: bool) -> dict[str, str]:
     return left
 
 
-def take_back(engine: Engine, step: Step) -> dict[str, str]:
-    """Undo what a step has done so far; returns what could not be taken back, and why."""
+def take_back(engine: Engine, step: Step) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+    """Undo what a step has done so far.
+
+    Returns path -> what stands there since, and path -> why it could not be taken back.
+    """
+    back: dict[str, tuple[int, ...]] = {}
     left: dict[str, str] = {}
     for number in sorted(step.done, reverse=True):
         op = settled(step.ops[number], step.done[number]).inverse(number)
         try:
-            engine.perform(op)
+            back[op.path] = engine.perform(op)
         except (Conflict, Blocked, OSError) as error:
             left[op.path] = str(error)
-    return left
+    return back, left
 
 
 def find_done(engine: Engine, tree: Tree, step: Step) -> dict[str, str]:

@@ -59,6 +59,8 @@ class Step:
     """Number of an operation carried out -> what stands there since (State.ident), () for nothing."""
     finished: bool = False
     taken_back: bool = False
+    left: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """After it was taken back: path -> what stands there since."""
 
 
 class Journal:
@@ -67,15 +69,23 @@ class Journal:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self.steps: dict[int, Step] = {}
+        self.own: dict[str, tuple[int, ...]] = {}
+        """Path -> State.ident of what we ourselves last left there, () for nothing."""
         os.makedirs(folder, mode=0o700, exist_ok=True)
 
     def load(self) -> None:
         """Read what other processes wrote since, and what was not finished then."""
+        more = False
         for name in sorted(os.listdir(self._folder)):
             number = int(name.partition(".")[0])
             known = self.steps.get(number)
             if known is None or not (known.finished or known.taken_back):
                 self.steps[number] = _read(self._path(number), number)
+                more = True
+        if more:
+            self.own = {}
+            for _, step in sorted(self.steps.items()):
+                self.own |= _left_by(step)
 
     def next_number(self) -> int:
         return max(self.steps, default=0) + 1
@@ -93,11 +103,13 @@ class Journal:
         """Write what was done and sync it: from here on the step stands."""
         self._append(step.number, [_line({"done": sorted(step.done.items())})])
         step.finished = True
+        self.own |= _left_by(step)
 
-    def take_back(self, step: Step) -> None:
-        """Note that the step was taken back and counts for nothing."""
-        self._append(step.number, [_line({"taken_back": True})])
-        step.done, step.taken_back = {}, True
+    def take_back(self, step: Step, left: Mapping[str, tuple[int, ...]]) -> None:
+        """Note that the step was taken back, counts for nothing, and left this behind."""
+        self._append(step.number, [_line({"taken_back": sorted(left.items())})])
+        step.done, step.taken_back, step.left = {}, True, dict(left)
+        self.own |= left
 
     def pending(self) -> list[Step]:
         """Steps that a crash left unfinished, newest first."""
@@ -117,6 +129,16 @@ class Journal:
             file.write("".join(lines).encode("ascii"))
             file.flush()
             os.fsync(fd)
+
+
+SNAPSHOT = "snapshot"
+"""The kind of a step that only kept a file's bytes: its undo restores whatever stands there (§6.3)."""
+
+
+def _left_by(step: Step) -> dict[str, tuple[int, ...]]:
+    if step.kind == SNAPSHOT:
+        return {}
+    return {step.ops[number].path: ident for number, ident in sorted(step.done.items())} | step.left
 
 
 def live(step: Step, standing: Iterable[Step]) -> set[int]:
@@ -182,6 +204,7 @@ def _read_line(step: Step, fields: Mapping[str, Any]) -> bool:
         step.finished = True
     elif "taken_back" in fields:
         step.done, step.taken_back, step.finished = {}, True, False
+        step.left = {path: tuple(ident) for path, ident in fields["taken_back"]}
     return "go" in fields
 
 

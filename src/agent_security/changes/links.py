@@ -14,9 +14,9 @@ def leads_out(path: str, target: str, link_at: Callable[[str], str | None], root
     folders that a link may point into all the same.
     """
     folder = path.rpartition("/")[0]
-    return _by_words(folder, target, roots) or (
-        "" if target.startswith("/") else _by_tree(folder, target, link_at)
-    )
+    if why := _by_words(folder, target, roots):
+        return why
+    return "" if target.startswith("/") else _by_tree(folder, target, link_at, roots)
 
 
 def _by_words(folder: str, target: str, roots: Collection[str]) -> str:
@@ -34,7 +34,7 @@ def _by_words(folder: str, target: str, roots: Collection[str]) -> str:
     return f"a link out of the workspace, to {target}" if ups > depth else ""
 
 
-def _by_tree(folder: str, target: str, link_at: Callable[[str], str | None]) -> str:
+def _by_tree(folder: str, target: str, link_at: Callable[[str], str | None], roots: Collection[str]) -> str:
     """Walk the target as the kernel would, through the links that will stand on the way."""
     at = folder.split("/") if folder else []
     waiting = target.split("/")
@@ -56,6 +56,7 @@ def _by_tree(folder: str, target: str, link_at: Callable[[str], str | None]) -> 
         if hops > _MAX_HOPS:
             return ""  # a circle leads nowhere
         if beyond.startswith("/"):
-            return f"a link through {part}, which leads to {beyond}"
+            why = _by_words("", beyond, roots)
+            return why and f"a link through {part}, which is {why}"
         waiting = beyond.split("/") + waiting
     return ""

@@ -17,6 +17,7 @@ from agent_security.changeset import Change, ChangeKind, ChangeSet, Node
 Own = Mapping[str, tuple[int, ...]]
 """Path -> State.ident of what we ourselves last put there."""
 
+TOGETHER = "it goes together with another file of this repository that is a conflict"
 _CREATED, _CHANGED, _DELETED = ChangeKind.CREATED, ChangeKind.CHANGED, ChangeKind.DELETED
 
 
@@ -238,7 +239,7 @@ def _ordered(changes: list[Change], seen: Mapping[str, State | None]) -> list[Ch
     early = {c.path for c in gone if replaced_above(c.path)}
     return [
         *(c for c in gone if c.path in early),
-        *sorted(put, key=lambda c: (c.node is not Node.DIRECTORY, git_rank(c.path), c.path)),
+        *sorted(put, key=lambda c: (-1 if c.node is Node.DIRECTORY else git_rank(c.path), c.path)),
         *(c for c in gone if c.path not in early),
         *sorted(modes, key=lambda c: c.path, reverse=True),
     ]
@@ -264,14 +265,15 @@ _GIT_ASIDE = ("objects", "hooks", "info", "config", "config.worktree", "descript
 
 def _git_together(changes: list[Change], conflicts: Mapping[str, str]) -> dict[str, str]:
     """References, HEAD and index of one repository go together or not at all."""
-    torn = {repository for path in conflicts if (repository := _repository(path))}
+    torn = {repository for path in conflicts if (repository := repository_of(path))}
     return {
-        change.path: "it goes together with another file of this repository that is a conflict"
+        change.path: TOGETHER
         for change in changes
-        if torn and change.path not in conflicts and _repository(change.path) in torn
+        if torn and change.path not in conflicts and repository_of(change.path) in torn
     }
 
 
-def _repository(path: str) -> str:
+def repository_of(path: str) -> str:
+    """The git folder whose references, HEAD and index `path` belongs to, or ""."""
     head, found, inside = f"/{path}".partition("/.git/")
     return f"{head}/.git" if found and inside.partition("/")[0] not in _GIT_ASIDE else ""

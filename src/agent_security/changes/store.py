@@ -15,12 +15,12 @@ from contextlib import suppress
 from agent_security.changes.difftext import diff_text
 from agent_security.changes.engine import Checkpoint
 from agent_security.changes.held import NEVER_APPLIED, HeldStore
-from agent_security.changes.journal import Op, Step, cancelled, live
+from agent_security.changes.journal import SNAPSHOT, Op, Step, cancelled, live
 from agent_security.changes.moves import copy_node
 from agent_security.changes.plan import Planner
 from agent_security.changes.results import Applied, Past, Undone
 from agent_security.changes.tree import Blocked, State
-from agent_security.changes.undo import SNAPSHOT, WayBackPlanner
+from agent_security.changes.undo import WayBackPlanner
 from agent_security.changes.workbench import Workbench, default_modes
 from agent_security.changeset import ChangeSet, Node
 from agent_security.errors import ChangeError
@@ -66,7 +66,7 @@ class ChangeStore:
         bench = self._bench
         number = bench.journal.next_number()
         try:
-            planner = Planner(bench.tree, bench.own(), number, default_modes=default_modes())
+            planner = Planner(bench.tree, bench.journal.own, number, default_modes=default_modes())
             plan = planner.make(changes, hold)
             self._held.add(call_id, changes, plan.held)
             step = Step(number, "apply", call_id, bench.filled(plan, changes, number), group=number)
@@ -125,7 +125,7 @@ class ChangeStore:
             numbers = {number for number in numbers if step.ops[number].path in force}
             if not numbers:
                 return Undone()
-        way = WayBackPlanner(bench.tree, force).make(step, numbers)
+        way = WayBackPlanner(bench.tree, bench.journal.own, force).make(step, numbers)
         back = Step(bench.journal.next_number(), kind, step.call_id, way.ops, ref=step.number, group=group)
         try:
             left = bench.carry_out(back, keep_going=True)

@@ -151,7 +151,7 @@ class Tree:
     def _digest(self, fd: int, name: str) -> str | None:
         try:
             file = os.open(name, _FILE, dir_fd=fd)
-        except PermissionError:
+        except OSError:  # closed to us, or a link by now
             return None
         try:
             return digest_of(file) if stat.S_ISREG(os.fstat(file).st_mode) else None

@@ -10,12 +10,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from agent_security.changes.engine import same
-from agent_security.changes.journal import Op, Step, settled
-from agent_security.changes.plan import above
+from agent_security.changes.journal import SNAPSHOT, Op, Step, settled
+from agent_security.changes.plan import TOGETHER, Own, above, repository_of
 from agent_security.changes.tree import Blocked, State, Tree
-
-SNAPSHOT = "snapshot"
-"""The kind of a step that only kept a file's bytes: its undo restores whatever stands there (§6.3)."""
 
 
 @dataclass(slots=True)
@@ -30,15 +27,26 @@ class WayBack:
 class WayBackPlanner:
     """Plans one undo. `force` names the paths to put back although the person changed them."""
 
-    def __init__(self, tree: Tree, force: Collection[str] = ()) -> None:
-        self._tree, self._force = tree, force
+    def __init__(self, tree: Tree, own: Own, force: Collection[str] = ()) -> None:
+        self._tree, self._own, self._force = tree, own, force
         self._later: dict[str, State | None] = {}
         self.way = WayBack()
 
     def make(self, step: Step, numbers: Collection[int]) -> WayBack:
+        self._plan_all(step, numbers)
+        torn = {repository_of(path) for path in self.way.conflicts} - {""}
+        if torn:  # references, HEAD and index of a repository go back together or not at all
+            together = {n for n in numbers if repository_of(step.ops[n].path) in torn}
+            conflicts = self.way.conflicts
+            self._later, self.way = {}, WayBack()
+            self._plan_all(step, [number for number in numbers if number not in together])
+            paths = [step.ops[number].path for number in together]
+            self.way.conflicts |= {path: conflicts.get(path, TOGETHER) for path in paths}
+        return self.way
+
+    def _plan_all(self, step: Step, numbers: Collection[int]) -> None:
         for number in sorted(numbers, reverse=True):
             self._plan(settled(step.ops[number], step.done[number]), number, step.kind == SNAPSHOT)
-        return self.way
 
     def _plan(self, op: Op, number: int, unconditional: bool) -> None:
         way, back = self.way, op.inverse(number)
@@ -49,7 +57,7 @@ class WayBackPlanner:
         except Blocked as error:
             way.conflicts[op.path] = f"a folder above it was replaced: {error}"
             return
-        if unconditional and self._same(op.was, found, op):
+        if unconditional and same(op.was, found, lambda: self._tree.digest(op.path), op.compares):
             return
         if not self._same(op.now, found, op):
             why = "it was changed since" if found else "it was removed since"
@@ -59,7 +67,7 @@ class WayBackPlanner:
         if found is None and op.path not in self._later and not self._has_folder(op.path):
             way.conflicts[op.path] = "its folder was removed since"
             return
-        way.ops.append(replace(back, was=found))
+        way.ops.append(replace(back, was=found) if op.compares == "content" else back)
         way.restored[op.path] = (
             "removed" if op.was is None else "mode" if op.compares == "mode" else "restored"
         )
@@ -67,6 +75,15 @@ class WayBackPlanner:
             self._later[op.path] = op.was
 
     def _same(self, expected: State | None, found: State | None, op: Op) -> bool:
+        ours = found is not None and found.ident == self._own.get(op.path)
+        if (
+            ours
+            and op.compares == "content"
+            and expected is not None
+            and found
+            and expected.node is found.node
+        ):
+            return True  # what we ourselves left there last, untouched since: no need to read it
         return same(expected, found, lambda: self._tree.digest(op.path), op.compares)
 
     def _look(self, path: str) -> State | None:

@@ -15,7 +15,6 @@ from agent_security.changes.journal import Journal, Op, Step
 from agent_security.changes.plan import Plan
 from agent_security.changes.results import Undone
 from agent_security.changes.tree import Tree
-from agent_security.changes.undo import SNAPSHOT
 from agent_security.changeset import ChangeSet
 from agent_security.descriptors import open_root
 from agent_security.errors import ChangeError, UsageError
@@ -48,14 +47,6 @@ class Workbench:
         seen = os.fstat(self.root_fd)
         return (seen.st_uid, seen.st_gid) if os.geteuid() == 0 else None
 
-    def own(self) -> dict[str, tuple[int, ...]]:
-        """Path -> State.ident of what we ourselves last left there."""
-        own: dict[str, tuple[int, ...]] = {}
-        for step in self.journal.standing():
-            if step.kind != SNAPSHOT:
-                own |= {step.ops[number].path: ident for number, ident in step.done.items()}
-        return own
-
     def slots(self, number: int) -> str:
         """The folder of one step's slots, made where it is missing."""
         path = os.path.join(self.kept, f"{number:06}")
@@ -85,8 +76,8 @@ class Workbench:
         try:
             left = run(self.engine, step, keep_going=keep_going)
         except OSError:
-            stuck = take_back(self.engine, step)
-            self.journal.take_back(step)
+            back, stuck = take_back(self.engine, step)
+            self.journal.take_back(step, back)
             if stuck:
                 raise ChangeError(f"it failed, and could not be taken back at: {', '.join(stuck)}") from None
             raise
@@ -104,12 +95,11 @@ class Workbench:
         for step in self.journal.pending():
             self.tree.forget()
             left = find_done(self.engine, self.tree, step)
-            paths = {step.ops[number].path for number in step.done}
-            left |= take_back(self.engine, step)
-            self.journal.take_back(step)
+            back, stuck = take_back(self.engine, step)
+            self.journal.take_back(step, back)
             calls.append(step.call_id)
-            conflicts |= left
-            restored |= {path: "restored" for path in sorted(paths) if path not in left}
+            conflicts |= left | stuck
+            restored |= {path: "restored" for path in sorted(back) if path not in stuck}
         self.tree.forget()
         return Undone(tuple(calls), restored, conflicts)
 

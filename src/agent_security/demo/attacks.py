@@ -112,7 +112,9 @@ def attacks_on(stage: Stage) -> Sequence[Attack]:
             "forge a reply of the file worker",
             "the page",
             (
-                python("print('{\\\"id\\\": 1, \\\"ok\\\": true, \\\"text\\\": \\\"forged-reply\\\"}', flush=True)"),
+                python(
+                    'print(\'{\\"id\\": 1, \\"ok\\": true, \\"text\\": \\"forged-reply\\"}\', flush=True)'
+                ),
                 ("read_file", {"path": "purse/__init__.py"}),
             ),
             _forged_reply,

@@ -81,7 +81,10 @@ def turns(stage: Stage) -> list[dict[str, Any]]:
     """The model's whole part: honest work, with each attack it was told of on the way."""
     attacks = attacks_on(stage)
     return [
-        _turn("I look at the project first.", [("read_file", {"path": "README.md"}), ("run_bash", {"command": TESTS})]),
+        _turn(
+            "I look at the project first.",
+            [("read_file", {"path": "README.md"}), ("run_bash", {"command": TESTS})],
+        ),
         _turn("A test fails. What are the rules?", [("webfetch", {"url": stage.page_url})]),
         *(_turn(f"{a.told_by} tells me to {a.name}.", a.calls) for a in attacks[:-1] if a.calls),
         _turn("Now the bug.", [("read_file", {"path": "purse/money.py"}), ("edit_file", FIX)]),
@@ -111,7 +114,11 @@ def _frozen(args: Mapping[str, Any]) -> str:
 
 
 def _stopped_by(attack: Attack, ends: Sequence[Seen]) -> str:
-    gates = [f"{e.result.decision.gate} gate ({e.result.decision.code})" for e in ends if not e.result.decision.allowed]
+    gates = [
+        f"{e.result.decision.gate} gate ({e.result.decision.code})"
+        for e in ends
+        if not e.result.decision.allowed
+    ]
     held = [f"held back ({code})" for e in ends for code in e.applied.held.values()]
     ran = any(e.result.status is not Status.REFUSED for e in ends) or not ends
     wall = [attack.wall] if ran and attack.wall and not held else []

@@ -85,6 +85,8 @@ class TerminalApprover:
         """Show it whole, then read an answer; three unclear ones are no."""
         sandboxed = self._may_offer_sandboxed(question)
         self._screen.question(heading(question), details(question, self.session))
+        if sandboxed:
+            self._screen.lines(["  s: yes, and from now on run unasked every command that the wall confines"])
         for _ in range(TRIES):
             self._screen.prompt(_choices(question, sandboxed))
             match read_answer(self._line(), always=bool(question.offers), sandboxed=sandboxed):
@@ -118,7 +120,7 @@ class TerminalApprover:
             self.interrupts.asking = False
 
     def _choose_width(self, offers: tuple[str, ...]) -> str:
-        self._screen.lines([f"  {number}  {rule}" for number, rule in enumerate(offers, 1)])
+        self._screen.lines([f"  {number}  {rule}{_width(rule)}" for number, rule in enumerate(offers, 1)])
         self._screen.prompt("always allow which, for this session? (Enter: none) ")
         return read_width(self._line(), offers)
 
@@ -131,13 +133,14 @@ class TerminalApprover:
         fits = tool is not None and tool.effect is Effect.EXECUTE and question.asked.kind is Kind.QUESTION
         if fits and session.sandboxed == "ask":
             self._offered_sandboxed = True
-            self._screen.lines(["  s: from now on, run unasked every command that the wall confines"])
             return True
         return False
 
     def _allow_sandboxed(self) -> Answer:
         if self.session is not None:
-            self.session.audit.log("settings_changed", key="permissions.sandboxed", value="allow", by="person")
+            self.session.audit.log(
+                "settings_changed", key="permissions.sandboxed", value="allow", by="person"
+            )
             self.session.sandboxed = "allow"
         return Answer(yes=True, by="person")
 
@@ -145,6 +148,11 @@ class TerminalApprover:
 def _choices(question: Question, sandboxed: bool) -> str:
     always = " / a(lways)" if question.offers else ""
     return f"y / n{always}{' / s' if sandboxed else ''} / e(xplain) [n] "
+
+
+def _width(rule: str) -> str:
+    """A rule that is a tool's bare name says in words how wide it is."""
+    return "   (every command; the wall confines them)" if rule == "Bash" else ""
 
 
 class NobodyApprover:

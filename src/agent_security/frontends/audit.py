@@ -18,7 +18,7 @@ from agent_security.errors import AuditError
 from agent_security.frontends.audit_timeline import Paint, timeline_line
 from agent_security.settings import no_color, state_dir
 from agent_security.text import break_ci_commands, for_terminal
-from agent_security.tools.audit_verify import Verification, read_log, verify_log
+from agent_security.tools.audit.verify import Verification, read_log, verify_log
 
 _BROKEN, _WRONG_USE, _COULD_NOT_TELL = 1, 2, 3
 _LATER = {

@@ -67,7 +67,8 @@ def summary(session: Session, *, audit_log: str) -> list[str]:
     cost, tally = session.cost, session.tally
     lines = [
         f"session {session.session_id}: calls={cost.calls} tokens_in={cost.total_tokens_in} "
-        f"tokens_out={cost.total_tokens_out} cost=${cost.total_cost_usd:.4f} tool_calls={session.caps.tool_calls}"
+        f"tokens_out={cost.total_tokens_out} cost=${cost.total_cost_usd:.4f} "
+        f"tool_calls={session.caps.tool_calls}"
     ]
     if tally.files_changed:
         lines.append(f"  changed    {_some(sorted(tally.files_changed))}")

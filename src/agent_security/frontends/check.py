@@ -1,4 +1,4 @@
-"""`agent-security check`: judge tool calls without running them, JSON lines in, JSON lines out (CONTRACTS §4).
+"""`agent-security check`: judge tool calls without running them, as JSON lines (CONTRACTS §4).
 
 Never uses the network: names resolve only through a line's own `resolve`. A line that cannot be
 read is answered with an error, the rest go on, and the exit code is 2.

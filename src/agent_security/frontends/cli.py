@@ -37,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(line_of(error), exit_of(error))
     except BrokenPipeError:
         return _quiet_pipe()
+    except SystemExit as ended:  # click's own way out of a broken pipe, with 1
+        return ended.code if isinstance(ended.code, int) else Exit.INTERNAL
     except (KeyboardInterrupt, click.Abort):
         return _say("agent-security: interrupted", Exit.SIGINT)
     except Exception as error:
@@ -48,7 +50,7 @@ def _say(line: str, code: Exit) -> int:
     from agent_security.text import for_terminal
 
     try:
-        click.echo(for_terminal(line), err=True)
+        click.echo(for_terminal(line).replace("\n", " "), err=True)
     except BrokenPipeError:
         return _quiet_pipe()
     return code
@@ -57,7 +59,7 @@ def _say(line: str, code: Exit) -> int:
 def _quiet_pipe() -> int:
     """The reader went away: what Python would still flush goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Exit.SIGPIPE
+    return Exit.INTERNAL
 
 
 def _unexpected(error: Exception) -> int:
@@ -67,7 +69,9 @@ def _unexpected(error: Exception) -> int:
         traceback.print_exception(error)
     name = type(error).__name__
     hint = "AGENT_SECURITY_DEBUG=1 shows where"
-    return _say(f"agent-security: internal failure: {name}: {' '.join(str(error).split())} ({hint})", Exit.INTERNAL)
+    return _say(
+        f"agent-security: internal failure: {name}: {' '.join(str(error).split())} ({hint})", Exit.INTERNAL
+    )
 
 
 class Program(click.Group):
@@ -110,7 +114,9 @@ class Program(click.Group):
 
         from agent_security.frontends.options import session_parameters
 
-        names = [CompletionItem(row.name, help=row.help) for row in COMMANDS if row.name.startswith(incomplete)]
+        names = [
+            CompletionItem(row.name, help=row.help) for row in COMMANDS if row.name.startswith(incomplete)
+        ]
         if not incomplete.startswith("-"):
             return [item for item in names if item.value != SESSION]
         flags = [flag for p in session_parameters() if isinstance(p, click.Option) for flag in p.opts]
@@ -145,7 +151,9 @@ def _not_built(row: Row) -> click.Command:
 program = Program(
     "agent-security",
     help="Runs an LLM coding agent on your project, and stays safe even when the model does not.",
-    params=[click.Option(["--version"], is_flag=True, expose_value=False, help="Print the version and exit.")],
+    params=[
+        click.Option(["--version"], is_flag=True, expose_value=False, help="Print the version and exit.")
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=False,
 )

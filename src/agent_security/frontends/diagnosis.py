@@ -20,7 +20,11 @@ _PROGRAMS = (
 )
 _FORBIDDERS = (
     ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
-    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
     ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"),
 )
 
@@ -37,17 +41,31 @@ class Finding:
     @property
     def lines(self) -> list[str]:
         mark = "ok " if self.ok else "-- "
-        return [f"{mark} {self.name:<12} {self.text}", *([f"    {'':<12} {self.remedy}"] if self.remedy else [])]
+        return [
+            f"{mark} {self.name:<12} {self.text}",
+            *([f"    {'':<12} {self.remedy}"] if self.remedy else []),
+        ]
 
 
 def examine() -> list[Finding]:
     """Every finding, in the order they are printed."""
-    return [_machine(), *_namespaces(), *_programs(), _state(), _settings(), _model(), _environment(), _credentials()]
+    return [
+        _machine(),
+        *_namespaces(),
+        *_programs(),
+        _state(),
+        _settings(),
+        _model(),
+        _environment(),
+        _credentials(),
+    ]
 
 
 def _machine() -> Finding:
     libc, version = platform.libc_ver()
-    text = f"{platform.system()} {platform.release()} {platform.machine()}, Python {platform.python_version()}"
+    text = (
+        f"{platform.system()} {platform.release()} {platform.machine()}, Python {platform.python_version()}"
+    )
     if libc == "glibc":
         return Finding("machine", True, f"{text}, glibc {version}")
     remedy = "install the system's bubblewrap and shfmt: their wheels need glibc"
@@ -65,7 +83,9 @@ def _namespaces() -> Iterator[Finding]:
             continue
         if value == bad:
             setting = name.replace("/", ".")
-            yield Finding("namespaces", False, f"{setting} = {value} forbids user namespaces", f"as root: {remedy}")
+            yield Finding(
+                "namespaces", False, f"{setting} = {value} forbids user namespaces", f"as root: {remedy}"
+            )
 
 
 def _programs() -> Iterator[Finding]:
@@ -97,7 +117,11 @@ def _model() -> Finding:
     env = provider_env()
     key = "a key is set" if env.api_key else "no OPENAI_API_KEY"
     where = env.base_url or "OPENAI_BASE_URL is not set"
-    remedy = "" if env.api_key or env.base_url else "export OPENAI_API_KEY=…, or start Ollama, or --model script:FILE"
+    remedy = (
+        ""
+        if env.api_key or env.base_url
+        else "export OPENAI_API_KEY=…, or start Ollama, or --model script:FILE"
+    )
     return Finding("model", not remedy, f"{where}; {key}", remedy)
 
 

@@ -27,7 +27,11 @@ def command(as_json: bool, require: tuple[str, ...], backend: str) -> int:
     needed = [name.strip() for names in require for name in names.split(",") if name.strip()]
     missing = look.guarantees.missing(needed)
     if as_json:
-        found = {"walls": look.as_object(), "missing": list(missing), "findings": [asdict(f) for f in findings]}
+        found = {
+            "walls": look.as_object(),
+            "missing": list(missing),
+            "findings": [asdict(f) for f in findings],
+        }
         click.echo(json.dumps(found))
     else:
         lines = [*wall_lines(look), "", *(line for finding in findings for line in finding.lines)]

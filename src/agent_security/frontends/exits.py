@@ -28,7 +28,6 @@ class Exit(IntEnum):
     PROVIDER = 6
     TRIPWIRE = 7
     SIGINT = 130
-    SIGPIPE = 141
     SIGTERM = 143
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 import time
 
-from agent_security.errors import AgentSecurityError, AuditError, ProviderError, SandboxUnavailable, UsageError
+from agent_security.errors import ProviderError, SandboxUnavailable, UsageError
 from agent_security.frontends.ask import NobodyApprover
 from agent_security.frontends.banner import banner, summary
 from agent_security.frontends.exits import Exit
+from agent_security.frontends.interrupts import stop_on_signals
 from agent_security.frontends.material import context_documents, stdin_document
 from agent_security.frontends.printer import Printer, printer_for
 from agent_security.frontends.result import exit_code, failed_start, result_object
 from agent_security.frontends.turns import Turns
+from agent_security.loop.turn import TurnOutcome
 from agent_security.ports import Provider
 from agent_security.session import Session
 from agent_security.settings import Settings
-from agent_security.turn import TurnOutcome
 from agent_security.wiring import build_session, close_session
 
 
@@ -30,10 +31,12 @@ def run_headless(settings: Settings, workspace: str, prompt: str | None) -> int:
         documents.append(piped)
     session, provider = _built(settings, workspace, printer)
     try:
-        session.abort.install_signal_handlers()
+        stop_on_signals(session)
         printer.begin(session, provider.model)
         printer.progress_lines(banner(session, model=provider.model, audit_log=printer.audit_log))
-        return _run(session, Turns(session, provider, documents, deadline_s=settings.deadline), prompt, printer)
+        return _run(
+            session, Turns(session, provider, documents, deadline_s=settings.deadline), prompt, printer
+        )
     finally:
         close_session(session)
 
@@ -58,10 +61,10 @@ def _built(settings: Settings, workspace: str, printer: Printer) -> tuple[Sessio
 def _run(session: Session, turns: Turns, prompt: str, printer: Printer) -> int:
     """One turn. Whatever ends it, the result is printed."""
     began = time.monotonic()
-    failure: AgentSecurityError | None = None
+    failure: Exception | None = None
     try:
         outcome = turns.say(prompt)
-    except AuditError as error:
+    except Exception as error:  # told on stderr by `main`; a script gets its object all the same
         failure, outcome = error, TurnOutcome("error_during_execution", str(error), str(error))
     duration_ms = int((time.monotonic() - began) * 1000)
     for notice in outcome.notices:

@@ -1,22 +1,57 @@
-"""Ctrl-C in the terminal session: the first stops the step, the second ends the session (D13).
+"""Signals (D13): headless the first one ends the run; in the terminal the first Ctrl-C stops the step.
 
-A step is stopped through the session's own abort flag, which is taken back once the turn has
-ended: no exception is thrown into whatever runs, so an apply that is under way is never torn.
-Only while a person is being asked does Ctrl-C interrupt the read itself, and that is a no.
+A step is stopped through the session's own abort flag, and the command under way is killed: no
+exception is thrown into whatever runs, so an apply that is under way is never torn. In the
+terminal the flag is taken back once the turn has ended. Only while a person is being asked does
+Ctrl-C interrupt the read itself, and that is a no.
 """
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import threading
+import time
 from types import FrameType
 
+from agent_security.errors import SandboxError
 from agent_security.session import Session
 
 STEP = "the person stopped this step (Ctrl-C)"
+_AGAIN_S, _TRIES = 0.2, 50
+
+
+def stop_on_signals(session: Session) -> None:
+    """SIGINT and SIGTERM trigger the session's AbortController and end the command under way."""
+    session.abort.install_signal_handlers()
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        session.abort.trigger(signal.Signals(signum).name)
+        kill_step(session)
+
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, stop)
+
+
+def kill_step(session: Session) -> None:
+    """End the command under way, and one that was just about to start, in a thread of its own.
+
+    A signal handler must not wait for a lock that the interrupted code may hold.
+    """
+
+    def kill() -> None:
+        for _ in range(_TRIES):
+            if not session.abort.triggered:
+                return
+            with contextlib.suppress(SandboxError, OSError):
+                session.sandbox.kill()
+            time.sleep(_AGAIN_S)
+
+    threading.Thread(target=kill, name="kill-step", daemon=True).start()
 
 
 class Interrupts:
-    """Handles SIGINT for one session, over the handlers of its AbortController, which keep SIGTERM."""
+    """SIGINT in the terminal session: the first stops the step, the second ends the session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -24,7 +59,7 @@ class Interrupts:
         """A question is on the screen: set by the approver around its read."""
 
     def install(self) -> None:
-        self._session.abort.install_signal_handlers()
+        stop_on_signals(self._session)
         signal.signal(signal.SIGINT, self._on_sigint)
 
     def _on_sigint(self, signum: int, frame: FrameType | None) -> None:
@@ -34,12 +69,12 @@ class Interrupts:
             abort.trigger("SIGINT")
         elif not abort.triggered:
             abort.trigger(STEP)
-        self._session.sandbox.kill()
+        kill_step(self._session)
         if self.asking:
             raise KeyboardInterrupt
 
     def take_back(self) -> bool:
-        """After a turn: forget a stopped step. False where the session itself is to end."""
+        """Before and after a turn: forget a stopped step. False where the session itself is to end."""
         abort = self._session.abort
         if abort.triggered and abort.reason != STEP:
             return False

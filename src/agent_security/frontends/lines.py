@@ -29,7 +29,8 @@ def _in(args: dict[str, Any]) -> str:
 def title(call: ToolCall) -> str:
     """The tool and what it is about: `read_file src/x.py`. Cut, and on one line."""
     try:
-        subject = _SUBJECTS.get(call.name, lambda args: "")(call.args)
+        about = _SUBJECTS.get(call.name)
+        subject = about(call.args) if about is not None else ""
     except (ValueError, TypeError):
         subject = call.args_json
     line = " ".join(f"{call.name} {subject}".split())

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from agent_security.descriptors import open_root, read_regular
-from agent_security.documents import Document
 from agent_security.errors import UsageError
+from agent_security.loop.documents import Document
 
 MAX_BYTES = 1_048_576
 SILENT_S = 10.0
@@ -77,5 +77,9 @@ def _read_while_it_speaks(fd: int, silent_s: float, say: Callable[[str], None]) 
             return data
         data += more
         ends_at = time.monotonic() + silent_s
-    say("stdin: cut at 1 MiB" if len(data) >= MAX_BYTES else "stdin stayed silent: going on without more of it")
+    say(
+        "stdin: cut at 1 MiB"
+        if len(data) >= MAX_BYTES
+        else "stdin stayed silent: going on without more of it"
+    )
     return data[:MAX_BYTES]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from agent_security.settings import KEYS
-from agent_security.settings_keys import Key
+from agent_security.settings.keys import Key
 
 _NOT_BUILT = {"continue_newest", "resume", "artifacts"}
 
@@ -25,7 +25,9 @@ def session_parameters() -> list[click.Parameter]:
 def given_settings(given: Mapping[str, Any]) -> dict[str, object]:
     """What the command line really gave, by the names of `KEYS`."""
     fields = {key.field: key.name for key in KEYS.values() if key.flag}
-    return {fields[name]: value for name, value in given.items() if name in fields and value not in (None, ())}
+    return {
+        fields[name]: value for name, value in given.items() if name in fields and value not in (None, ())
+    }
 
 
 def refuse_not_built(given: Mapping[str, object]) -> None:

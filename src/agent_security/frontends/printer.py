@@ -21,10 +21,10 @@ from agent_security.errors import UsageError
 from agent_security.frontends.banner import undo_word
 from agent_security.frontends.lines import outcome, recovered, recovery_failed, title
 from agent_security.frontends.result import denial, scrubbed_with
+from agent_security.loop.toolcalls import ReadCall
 from agent_security.ports import Reply
 from agent_security.session import Session
 from agent_security.text import break_ci_commands, for_terminal
-from agent_security.toolcalls import ReadCall
 
 
 def printer_for(output_format: str) -> Printer:
@@ -53,15 +53,15 @@ class Printer:
         raise NotImplementedError
 
     def notice(self, event: str, **data: Any) -> None:
-        """A closed pipe, or an event that has not what this printer expects, stops nothing."""
+        """A closed pipe, or an event that is not as expected, stops no call (ports.Listener)."""
         handler = getattr(self, f"_on_{event}", None)
         if handler is not None:
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(Exception):
                 handler(**data)
 
     def progress(self, line: str) -> None:
         """One line on stderr."""
-        shown = for_terminal(" ".join(line.split("\n")))
+        shown = for_terminal(line).replace("\n", " ⏎ ")
         with contextlib.suppress(OSError):
             print(shown if self._err.isatty() else break_ci_commands(shown), file=self._err, flush=True)
 
@@ -75,9 +75,6 @@ class Printer:
 
     def _on_llm_retry(self, error: str, wait_s: float, **data: Any) -> None:
         self.progress(self._redacted(f"the model's endpoint failed, next try in {wait_s:.1f} s: {error}"))
-
-    def _on_llm_error(self, error: str, **data: Any) -> None:
-        self.progress(self._redacted(f"the model's endpoint failed: {error}"))
 
     def _on_recovered(self, session_id: str, **data: Any) -> None:
         self.progress(recovered(session_id))
@@ -141,9 +138,9 @@ class StreamPrinter(Printer):
     def _on_permission_denied(self, call: ToolCall, decision: Decision, **data: Any) -> None:
         self._event("permission_denied", **denial(call, decision))
 
-    def _event(self, kind: str, **fields: Any) -> None:
+    def _event(self, event: str, /, **fields: Any) -> None:
         session_id = self._session.session_id if self._session is not None else ""
-        self._json({"type": kind, **scrubbed_with(self._redacted, fields), "session_id": session_id})
+        self._json({"type": event, **scrubbed_with(self._redacted, fields), "session_id": session_id})
 
 
 def json_line(found: dict[str, Any], *, in_ci: bool) -> str:

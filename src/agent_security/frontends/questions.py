@@ -71,7 +71,9 @@ def _edit_diff(path: str, before: str, args: dict[str, Any]) -> str:
 
 
 def _unified(path: str, before: str, after: str) -> str:
-    rows = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
+    rows = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm=""
+    )
     return "\n".join(rows)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -32,15 +34,24 @@ def prompt_reader(leave: Callable[[], bool]) -> ReadLine:
         key_bindings=_keys(),
     )
 
-    async def watch() -> None:
-        while not leave():
-            await asyncio.sleep(_LOOK_S)
-        get_app().exit(exception=EOFError)
-
     def start_watching() -> None:
-        get_app().create_background_task(watch())
+        threading.Thread(target=_watch, args=(get_app(), leave), name="prompt-watch", daemon=True).start()
 
     return lambda: reader.prompt(pre_run=start_watching)
+
+
+def _watch(app: Application[Any], leave: Callable[[], bool]) -> None:
+    """End the prompt from outside its loop, once."""
+
+    def end() -> None:
+        if app.is_running and not app.is_done:
+            app.exit(exception=EOFError)
+
+    while app.is_running:
+        if leave() and app.loop is not None:
+            app.loop.call_soon_threadsafe(end)
+            return
+        time.sleep(_LOOK_S)
 
 
 def _keys() -> KeyBindings:

@@ -10,9 +10,9 @@ from agent_security.calls import ToolCall
 from agent_security.decision import Decision
 from agent_security.frontends.banner import undo_word
 from agent_security.frontends.exits import PRECEDENCE, Exit
+from agent_security.loop.turn import TurnOutcome
 from agent_security.session import Session
 from agent_security.steps import loose_args
-from agent_security.turn import TurnOutcome
 
 KINDS: dict[str, Exit] = {
     "success": Exit.DONE,
@@ -51,7 +51,9 @@ def subtype_of(outcome: TurnOutcome, code: Exit) -> str:
     return next(kind for kind, its_code in KINDS.items() if its_code is code)
 
 
-def result_object(outcome: TurnOutcome, session: Session, *, duration_ms: int, audit_log: str) -> dict[str, Any]:
+def result_object(
+    outcome: TurnOutcome, session: Session, *, duration_ms: int, audit_log: str
+) -> dict[str, Any]:
     """Every field of CONTRACTS §4, secrets redacted."""
     code = exit_code(outcome, session)
     walls, tally, cost = session.sandbox.guarantees, session.tally, session.cost

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import click
+
+from agent_security.frontends.exits import Exit
 
 
 @click.command("rollback", context_settings={"ignore_unknown_options": True})
@@ -24,17 +28,18 @@ def command(session_id: str, yes: bool, keep: bool) -> int:
     record = record_of(session_id)
     if record.running:
         raise UsageError(f"session {record.session_id} is still running: end it first")
-    store = ChangeStore(workspace_at(record.working_dir), record.changes_folder)
-    store.recover()
-    if keep:
-        store.keep()
-        store.cleanup()
-        click.echo("kept: nothing of this session can be undone any more", err=True)
-        return 0
-    if not yes and not click.confirm(f"put back what session {record.session_id} changed in {record.working_dir}?"):
-        click.echo("nothing was touched", err=True)
-        return 0
-    undone = store.rollback()
+    with closing(ChangeStore(workspace_at(record.working_dir), record.changes_folder)) as store:
+        store.recover()
+        if keep:
+            store.keep()
+            store.cleanup()
+            click.echo("kept: nothing of this session can be undone any more", err=True)
+            return Exit.DONE
+        where = f"session {record.session_id} changed in {for_terminal(record.working_dir)}"
+        if not yes and not click.confirm(f"put back what {where}?"):
+            click.echo("nothing was touched", err=True)
+            return Exit.DONE
+        undone = store.rollback()
     for line in undone_lines(undone):
         click.echo(for_terminal(line))
-    return 1 if undone.conflicts else 0
+    return Exit.INTERNAL if undone.conflicts else Exit.DONE

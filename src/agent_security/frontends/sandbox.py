@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -14,12 +13,15 @@ from agent_security.errors import NotBuiltError
 from agent_security.frontends.exits import Exit
 
 if TYPE_CHECKING:
-    from agent_security.calls import ToolOutput
-    from agent_security.session import Session
+    pass
 
-_DIRECTORY = click.option("-C", "--working-dir", "working_dir", default=".", show_default=True, help="The project.")
+_DIRECTORY = click.option(
+    "-C", "--working-dir", "working_dir", default=".", show_default=True, help="The project."
+)
 _BACKEND = click.option("--sandbox", "backend", default=None, help="The wall's kind. [default: auto]")
-_REQUIRE = click.option("--require", multiple=True, help="Guarantees without which nothing runs, e.g. fs,net,env.")
+_REQUIRE = click.option(
+    "--require", multiple=True, help="Guarantees without which nothing runs, e.g. fs,net,env."
+)
 
 
 @click.group("sandbox", context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,8 +33,13 @@ def command() -> None:
 @_DIRECTORY
 @_BACKEND
 @_REQUIRE
-@click.option("--apply", "apply", type=click.Choice(("auto", "ask", "never")), default=None,
-              help="How its changes reach the project. [default: ask at a terminal, else never]")
+@click.option(
+    "--apply",
+    "apply",
+    type=click.Choice(("auto", "ask", "never")),
+    default=None,
+    help="How its changes reach the project. [default: ask at a terminal, else never]",
+)
 @click.option("--tool-timeout", default=None, help="Seconds it may take. [default: 120]")
 @click.argument("words", metavar="-- CMD [ARGS]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec_command(

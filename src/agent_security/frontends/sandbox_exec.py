@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 
 import click
 
-from agent_security.calls import Status, ToolCall, ToolOutput
+from agent_security.calls import Permit, Status, ToolCall, ToolOutput
 from agent_security.errors import SandboxTimeout
 from agent_security.frontends.ask import NobodyApprover, TerminalApprover
 from agent_security.frontends.exits import Exit
+from agent_security.frontends.interrupts import stop_on_signals
 from agent_security.frontends.screen import Screen
 from agent_security.pipeline import permit_for_person
 from agent_security.session import Session
 from agent_security.steps import apply_changes, judge_changes
 from agent_security.text import for_terminal
 from agent_security.wiring import build_session, close_session, settings_for, workspace_at
+
+_EXIT_LINE = re.compile(r"\n?\[exit code \d+[^\]\n]*\]\n?\Z")
+"""What the wall tells a model at the end of a failed command; a person has the exit code itself."""
 
 
 def run_behind_wall(flags: Mapping[str, object], command: str) -> int:
@@ -30,7 +35,7 @@ def run_behind_wall(flags: Mapping[str, object], command: str) -> int:
     if isinstance(approver, TerminalApprover):
         approver.session = session
     try:
-        session.abort.install_signal_handlers()
+        stop_on_signals(session)
         return _run(session, command)
     finally:
         close_session(session)
@@ -38,22 +43,27 @@ def run_behind_wall(flags: Mapping[str, object], command: str) -> int:
 
 def _run(session: Session, command: str) -> int:
     call = ToolCall("person-1", "run_bash", json.dumps({"command": command}))
+    permit = permit_for_person(call, session)
     try:
-        output = session.sandbox.run_command(permit_for_person(call, session), timeout_s=session.tool_timeout_s)
+        output = session.sandbox.run_command(permit, timeout_s=session.tool_timeout_s)
     except SandboxTimeout as error:
         return _said(str(error), Exit.LIMIT)
-    _print(output.text)
-    _settle(call, output, session)
+    _print(_EXIT_LINE.sub("", output.text) if output.exit_code else output.text)
+    _settle(permit, output, session)
     if output.status in (Status.BROKEN, Status.ABORTED) or output.exit_code is None:
         return Exit.INTERNAL
     return output.exit_code
 
 
-def _settle(call: ToolCall, output: ToolOutput, session: Session) -> None:
+def _settle(permit: Permit, output: ToolOutput, session: Session) -> None:
     """Steps 6 and 7 of the road, as for any command."""
-    held = judge_changes(call, output.changes, session)
-    applied, output = apply_changes(call, output, held, session)
-    for verb, paths in (("changed", applied.changed), ("not applied", applied.held), ("conflict", applied.conflicts)):
+    held = judge_changes(permit.call, permit.decision, output.changes, session)
+    applied, _ = apply_changes(permit.call, output, held, session)
+    for verb, paths in (
+        ("changed", applied.changed),
+        ("not applied", applied.held),
+        ("conflict", applied.conflicts),
+    ):
         for path, why in sorted(paths.items()):
             _said(f"{verb}: {path}" if verb == "changed" else f"{verb}: {path} ({why})", Exit.DONE)
     if applied.changed:

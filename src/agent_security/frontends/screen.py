@@ -45,10 +45,10 @@ class Screen:
     # --- the Listener port ------------------------------------------------------------------------
 
     def notice(self, event: str, **data: Any) -> None:
-        """Draw one event; an event this screen does not know is not drawn."""
+        """Draw one event. What it does not know is not drawn, what cannot be drawn stops no call."""
         handler: Callable[..., None] | None = getattr(self, f"_on_{event}", None)
         if handler is not None:
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(Exception):
                 handler(**data)
 
     def _on_llm_request(self, **data: Any) -> None:
@@ -74,7 +74,11 @@ class Screen:
         self._idle()
         self._end_text()
         dot = Text("● ", _DOT_STYLES.get(result.status, "red"))
-        line = dot + Text(for_terminal(title(result.call))) + Text(f" · {_flat(outcome(result, output, applied))}", "dim")
+        line = (
+            dot
+            + Text(_flat(title(result.call)))
+            + Text(f" · {_flat(outcome(result, output, applied))}", "dim")
+        )
         self.console.print(line)
 
     def _on_question(self, **data: Any) -> None:
@@ -83,9 +87,6 @@ class Screen:
 
     def _on_llm_retry(self, error: str, wait_s: float, **data: Any) -> None:
         self.note(f"the model's endpoint failed, next try in {wait_s:.1f} s: {error}")
-
-    def _on_llm_error(self, error: str, **data: Any) -> None:
-        self.note(f"the model's endpoint failed: {error}")
 
     def _on_recovered(self, session_id: str, **data: Any) -> None:
         self.note(recovered(session_id))
@@ -121,6 +122,8 @@ class Screen:
 
     def details(self, text: str, *, limit: int | None = None) -> None:
         """A command whole, a diff in colours."""
+        if not text:
+            return
         diff = is_diff(text)
         rows = for_question(text).split("\n")
         for row in rows[:limit]:
@@ -174,7 +177,7 @@ class Screen:
 
 def _flat(line: str) -> str:
     """One line stays one line, whatever a name in it holds."""
-    return for_terminal(line.replace("\n", " ⏎ "))
+    return for_terminal(line).replace("\n", " ⏎ ")
 
 
 def is_diff(text: str) -> bool:

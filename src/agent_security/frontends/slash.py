@@ -58,14 +58,18 @@ def run_slash(line: str, desk: Desk) -> None:
 
 def _help(desk: Desk, argument: str) -> None:
     desk.screen.lines(f"  {f'{row.name} {row.argument}':<18} {row.help}" for row in SLASHES)
-    desk.screen.lines(["  Ctrl-C stops the step under way, twice ends the session; Esc Enter starts a new line"])
+    desk.screen.lines(
+        ["  Ctrl-C stops the step under way, twice ends the session; Esc Enter starts a new line"]
+    )
 
 
 def _mode(desk: Desk, argument: str) -> None:
     """A wider mode needs a yes; each change is on record."""
     session, words = desk.session, [str(mode) for mode in Mode]
     if not argument:
-        desk.screen.lines([f"  mode {session.mode}; others: {', '.join(w for w in words if w != session.mode)}"])
+        desk.screen.lines(
+            [f"  mode {session.mode}; others: {', '.join(w for w in words if w != session.mode)}"]
+        )
         return
     if argument not in words:
         desk.screen.note(f"no such mode: {argument} (one of {', '.join(words)})")
@@ -97,23 +101,36 @@ def _cost(desk: Desk, argument: str) -> None:
 def _undo(desk: Desk, argument: str) -> None:
     undone = desk.session.changes.undo()
     desk.session.audit.log("undo", restored=sorted(undone.restored), conflicts=dict(undone.conflicts))
+    _forget_undone(desk.session)
     desk.screen.lines(f"  {line}" for line in undone_lines(undone))
 
 
+def _forget_undone(session: Session) -> None:
+    """What no standing call changed is no change of this session any more."""
+    standing = {path for past in session.changes.history() if not past.undone for path in past.paths}
+    for path in session.tally.files_changed.keys() - standing:
+        del session.tally.files_changed[path]
+
+
 def _diff(desk: Desk, argument: str) -> None:
-    changed = sorted(desk.session.tally.files_changed)
-    text = desk.session.changes.session_diff()
-    desk.screen.details(text) if text else desk.screen.lines([f"  {', '.join(changed) or 'nothing changed'}"])
+    """What stands of this session's changes, call by call."""
+    standing = [past for past in desk.session.changes.history() if not past.undone]
+    desk.screen.lines(
+        [f"  {past.call_id}: {', '.join(past.paths)}" for past in standing] or ["  nothing changed"]
+    )
 
 
 def _held(desk: Desk, argument: str) -> None:
     """Show what was held back; `/held apply` asks about it."""
     session = desk.session
     held = session.tally.held_back
-    desk.screen.lines([f"  {path}  {code}" for path, code in sorted(held.items())] or ["  nothing is held back"])
+    desk.screen.lines(
+        [f"  {path}  {code}" for path, code in sorted(held.items())] or ["  nothing is held back"]
+    )
     if argument != "apply" or not held:
         return
-    if not desk.approver.confirm("apply what was held back?", "\n".join(sorted(held))):
+    shown = session.changes.diff(session.changes.held_changes(), max_bytes=None)
+    if not desk.approver.confirm("apply what was held back?", shown):
         return
     session.audit.log("held_applied", paths=sorted(held), by="person")
     applied = session.changes.apply_held(sorted(held))

@@ -35,7 +35,7 @@ def _refuse_command_as_prompt(prompt: str | None) -> None:
     """`agent-security -C dir doctor` would send the word "doctor" to the model: surely not meant."""
     if prompt in BY_NAME and not click.get_current_context().meta.get(DASHES):
         raise click.UsageError(
-            f"a command comes first: agent-security {prompt} … (to say the word to the model: -- {prompt})"
+            f"a command comes first: agent-security {prompt} … (to say it to the model: -- {prompt})"
         )
 
 
@@ -44,5 +44,5 @@ command = click.Command(
     callback=start,
     params=session_parameters(),
     help="Open a session in the terminal, or run headless with -p.",
-    epilog="Only PROMPT and what you type are your words; stdin and --context are material without authority.",
+    epilog="Only PROMPT and what you type are your words; stdin and --context carry no authority.",
 )

@@ -15,7 +15,10 @@ from agent_security.frontends.turns import Turns
 from agent_security.settings import Settings
 from agent_security.wiring import build_session, close_session
 
-def run_terminal(settings: Settings, workspace: str, prompt: str | None, read_line: ReadLine | None = None) -> int:
+
+def run_terminal(
+    settings: Settings, workspace: str, prompt: str | None, read_line: ReadLine | None = None
+) -> int:
     """Open the session and talk until the person leaves. Returns the exit code."""
     screen, documents = Screen(), context_documents(settings.context, workspace)
     approver = TerminalApprover(screen)
@@ -31,7 +34,9 @@ def run_terminal(settings: Settings, workspace: str, prompt: str | None, read_li
         interrupts.install()
         screen.lines(banner(session, model=provider.model, audit_log=audit_log), "dim")
         turns = Turns(session, provider, documents, deadline_s=settings.deadline, stream=True)
-        return _talk(turns, desk, interrupts, prompt, read_line or prompt_reader(lambda: session.abort.triggered))
+        return _talk(
+            turns, desk, interrupts, prompt, read_line or prompt_reader(lambda: session.abort.triggered)
+        )
     finally:
         screen.close()
         screen.lines(summary(session, audit_log=audit_log), "dim")

@@ -1,4 +1,4 @@
-"""One session's turns with the model: the workspace's guidance and the person's material enter with the first."""
+"""One session's turns with the model; guidance and the person's material enter with the first."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 
 from agent_security.agent import Agent
-from agent_security.documents import Document, workspace_guidance
+from agent_security.loop.documents import Document, workspace_guidance
+from agent_security.loop.turn import TurnOutcome
 from agent_security.ports import Provider
 from agent_security.session import Session
-from agent_security.turn import TurnOutcome
 
 
 class Turns:

@@ -1,9 +1,10 @@
-"""What the wall of this machine proves, looked at in a throwaway folder; shared by `sandbox test` and `doctor`."""
+"""What the wall of this machine proves; shared by `sandbox test` and `doctor`."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -34,11 +35,11 @@ class WallsLook:
 
 
 def look_at_walls(working_dir: str | None, backend: str) -> WallsLook:
-    """Run the backend's self-check, on a throwaway workspace where none is named.
+    """Open a wall, which proves itself by its effects, on a throwaway workspace where none is named.
 
     A wall that cannot be had is an answer here, not an error.
     """
-    from agent_security.sandboxes import SandboxRequest, self_check
+    from agent_security.sandboxes import SandboxRequest, open_sandbox
     from agent_security.settings import home_dir
     from agent_security.wiring.workspace import workspace_at
 
@@ -49,7 +50,8 @@ def look_at_walls(working_dir: str | None, backend: str) -> WallsLook:
         workspace = os.path.realpath(empty) if working_dir is None else workspace_at(working_dir)
         request = SandboxRequest(workspace, own, backend=backend, home=str(home_dir()))
         try:
-            return WallsLook(*self_check(request))
+            with closing(open_sandbox(request)) as wall:
+                return WallsLook(wall.backend, wall.guarantees)
         except SandboxUnavailable as error:
             return WallsLook(problem=str(error), remedy=error.remedy)
         except SandboxError as error:
@@ -61,4 +63,7 @@ def wall_lines(look: WallsLook) -> list[str]:
     if not look.backend:
         return [f"no sandbox: {look.problem}", *([f"  to get one: {look.remedy}"] if look.remedy else [])]
     rows = [(item.name, getattr(look.guarantees, item.name)) for item in fields(Guarantees)]
-    return [f"sandbox: {look.backend}", *(f"  {'yes' if held else 'NO ':<4}{name:<7} {MEANINGS[name]}" for name, held in rows)]
+    return [
+        f"sandbox: {look.backend}",
+        *(f"  {'yes' if held else 'NO ':<4}{name:<7} {MEANINGS[name]}" for name, held in rows),
+    ]

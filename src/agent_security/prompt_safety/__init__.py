@@ -10,7 +10,7 @@ from agent_security.prompt_safety.boundaries import TRUST_BOUNDARIES, tag_explan
 from agent_security.prompt_safety.intent import intent_check
 from agent_security.prompt_safety.lookalikes import lookalikes, neutralise
 from agent_security.prompt_safety.marking import mark_by_origin, mark_external_content, mark_task_document
-from agent_security.prompt_safety.suspicion import suspicions
+from agent_security.prompt_safety.suspicion import everything_found, suspicions
 from agent_security.prompt_safety.wrapping import (
     Marked,
     attribute,
@@ -24,6 +24,7 @@ __all__ = [
     "TRUST_BOUNDARIES",
     "Marked",
     "attribute",
+    "everything_found",
     "fresh_nonce",
     "intent_check",
     "is_path_within",

@@ -41,7 +41,7 @@ SENSITIVE: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         *((name, rf"\b{name}\b") for name in ("id_rsa", "id_ed25519", "authorized_keys")),
         *((name, rf"{name}\b") for name in ("/etc/passwd", "/etc/shadow")),
-        ("169.254.169.254", r"(?<![\d.])169\.254\.169\.254(?![\d.]\d)"),
+        ("169.254.169.254", r"(?<![\d.])169\.254\.169\.254(?!\.?[\w-])"),
         ("metadata host", r"\bmetadata\.(?:google\.internal|azure\.com)\b"),
         ("password", r"(?<![a-z0-9])(?:passwords?|passwd|passphrase)(?![a-z0-9])"),
         ("secret", r"(?<![a-z0-9])secrets?(?![a-z0-9])"),
@@ -51,6 +51,8 @@ SENSITIVE: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("private_key", r"(?<![a-z0-9])private[_ -]keys?(?![a-z0-9])"),
     )
 )
+_WORDS_OF_PROSE = frozenset({"password", "secret", "token", "api_key", "credential", "private_key"})
+"""Words that code and prose are full of: they weigh only as part of a path or address."""
 _PLACE = re.compile(r"[/.:@~]|^\$")
 
 
@@ -94,7 +96,7 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 def _acts(word: str, pattern: re.Pattern[str], command: str) -> bool:
     """Whether the word is a command that would run, or stands in a word that is a path or address."""
     line = parse_line(command)
-    if line.problem or line.opaque:
+    if line.problem or (line.opaque and word not in _WORDS_OF_PROSE):
         return True
     if word in _COMMANDS:
         return any(ran.name == word for ran in line.commands)

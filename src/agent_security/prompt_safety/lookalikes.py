@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from agent_security.text import Finding, Shown, for_terminal
-from agent_security.text_fold import fold
-from agent_security.text_hidden import escape, escape_at, hidden_positions, literal_positions
+from agent_security.text.fold import fold
+from agent_security.text.hidden import escape, escape_at, hidden_positions, literal_positions
 
 TAG_NAMES = ("user_input", "tool_result", "external_document")
 _GAP = r"[\s\x00]{0,4}"
@@ -40,17 +41,23 @@ _CALLS = (
 )
 _TOKENS = r"[\s\x00]{0,4}\|[\s\x00]{0,4}/?[a-z0-9_\-▁]{1,40}[\s\x00]{0,4}\|[\s\x00]{0,4}>"
 
-_BY_KIND: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    ("delimiter", "<", re.compile(f"<{_NAMES}", re.I)),
-    ("delimiter", "&", re.compile(f"&(?:lt|#0*60|#x0*3c);?{_NAMES}", re.I)),
-    ("delimiter", "\\", re.compile(rf"\\(?:u00|x)3c(?:\\u002f|{_GAP})?{_NAMES}", re.I)),
-    ("delimiter", "%3", re.compile(rf"%3c(?:%2f)?{_NAMES}", re.I)),
-    ("delimiter", "[", re.compile(rf"\[{_GAP}/{_NAMES}", re.I)),
-    ("role_marker", "<", re.compile(f"<{_TOKENS}", re.I)),
-    ("role_marker", "<", re.compile(r"<</?SYS>>")),
-    ("role_marker", "[", re.compile(r"\[/?INST\]")),
-    ("tool_call", "<", re.compile(f"<{_CALLS}", re.I)),
-)
+
+@lru_cache(maxsize=1)
+def _by_kind() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """(kind, what must stand in the text, pattern). Built when first needed: it takes 70 ms."""
+    return (
+        ("delimiter", "<", re.compile(f"<{_NAMES}", re.I)),
+        ("delimiter", "&", re.compile(f"&(?:lt|#0*60|#x0*3c);?{_NAMES}", re.I)),
+        ("delimiter", "\\", re.compile(rf"\\(?:u00|x)3c(?:\\u002f|{_GAP})?{_NAMES}", re.I)),
+        ("delimiter", "%3", re.compile(rf"%3c(?:%2f)?{_NAMES}", re.I)),
+        ("delimiter", "[", re.compile(rf"\[{_GAP}/{_NAMES}", re.I)),
+        ("role_marker", "<", re.compile(f"<{_TOKENS}", re.I)),
+        ("role_marker", "<", re.compile(r"<</?SYS>>")),
+        ("role_marker", "[", re.compile(r"\[/?INST\]")),
+        ("tool_call", "<", re.compile(f"<{_CALLS}", re.I)),
+    )
+
+
 _CLOSES = re.compile(r"/|\\|&#0*47|&#x0*2f|&sol|%2f", re.I)
 _TURN = re.compile(r"\n[ \t\r]{0,16}\n[ \t]{0,16}(?:Human|Assistant)(:)")
 _FORGED_END = re.compile(
@@ -80,7 +87,7 @@ def lookalikes(text: str) -> list[Finding]:
 
 
 def _imitations(folded: str) -> Iterator[tuple[str, int, int]]:
-    for kind, anchor, pattern in _BY_KIND:
+    for kind, anchor, pattern in _by_kind():
         if anchor in folded:
             yield from ((kind, match.start(), match.end()) for match in pattern.finditer(folded))
     lines = "\n" + folded  # so that the first line begins like every other

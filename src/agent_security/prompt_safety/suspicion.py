@@ -8,8 +8,9 @@ from __future__ import annotations
 import codecs
 import re
 
-from agent_security.text import Finding
-from agent_security.text_fold import fold
+from agent_security.prompt_safety.lookalikes import lookalikes
+from agent_security.text import Finding, findings
+from agent_security.text.fold import fold
 
 _LIMIT = 262_144
 """Characters looked at: what the model is shown of one result is far less."""
@@ -43,6 +44,12 @@ _DETECTORS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\b(?:skip|without) (?:the )?(?:confirmation|approval)|do not (?:mention|tell)\b[^.\n]{0,20}"
         r"\b(?:it|user|this)\b|permissions are (?:off|disabled)|policy off\b", re.I)),
 )  # fmt: skip
+
+
+def everything_found(text: str) -> list[Finding]:
+    """What hides, what imitates, and what sounds like an order, in order of place: for the record."""
+    found = [*findings(text), *lookalikes(text), *suspicions(text)]
+    return sorted(found, key=lambda finding: finding.start)
 
 
 def suspicions(text: str) -> list[Finding]:

@@ -6,7 +6,7 @@ import secrets
 
 from agent_security.prompt_safety.lookalikes import neutralise
 from agent_security.text import Shown, for_question
-from agent_security.text_hidden import escape_at
+from agent_security.text.hidden import escape_at
 
 _ATTRIBUTE_LIMIT = 2_000
 """Characters of a name, path or URL that are kept in a tag."""

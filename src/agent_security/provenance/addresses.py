@@ -59,6 +59,7 @@ class DataInUrl(NamedTuple):
     """A part of an address that could carry data out."""
 
     part: str
+    """All of it: what is trusted is the whole part, not how it begins."""
     why: str
 
 
@@ -70,10 +71,10 @@ def data_in_url(url: str) -> Iterator[DataInUrl]:
         yield DataInUrl(url[:80], "an address that cannot be read")
         return
     if len(parts.query) > LONG_QUERY:
-        yield DataInUrl(parts.query[:80], f"a query of {len(parts.query)} characters")
+        yield DataInUrl(parts.query, f"a query of {len(parts.query)} characters")
     for piece in _pieces(parts.path, parts.query, parts.fragment):
         if len(piece) > LONG_PART:
-            yield DataInUrl(piece[:80], f"a part of {len(piece)} characters")
+            yield DataInUrl(piece, f"a part of {len(piece)} characters")
         elif looks_encoded(piece):
             yield DataInUrl(piece, "a part that looks encoded")
     labels = (parts.hostname or "").split(".")

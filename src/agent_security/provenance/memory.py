@@ -7,9 +7,10 @@ from collections import deque
 from dataclasses import dataclass, field
 
 PERSON_LIMIT = 2_000_000
-UNTRUSTED_LIMIT = 4_000_000
+UNTRUSTED_LIMIT = 2_000_000
 """Characters kept of each side."""
 _ONE_TEXT = 1_000_000
+_CHUNK = 100_000
 _INSIDE = re.compile(r"[\w\-]")
 
 
@@ -23,28 +24,44 @@ class Noted:
 
 
 @dataclass(slots=True)
+class Chunk:
+    """Neighbouring texts, and all of them as one string: the quick look before the careful one."""
+
+    texts: list[Noted] = field(default_factory=list)
+    joined: str = ""
+
+
+@dataclass(slots=True)
 class Texts:
     """A store of texts; the oldest go when the bound is reached."""
 
     limit: int
-    texts: deque[Noted] = field(default_factory=deque)
+    chunks: deque[Chunk] = field(default_factory=lambda: deque([Chunk()]))
     size: int = 0
 
     def add(self, text: str, source: str, first_line: int = 1) -> None:
         """Remember one text. `first_line` is the number its first line has in its source."""
         noted = Noted(text[:_ONE_TEXT].casefold(), source, first_line)
-        self.texts.append(noted)
-        self.size += len(noted.folded)
-        while self.size > self.limit and len(self.texts) > 1:
-            self.size -= len(self.texts.popleft().folded)
+        if len(self.chunks[-1].joined) > _CHUNK:
+            self.chunks.append(Chunk())
+        self.chunks[-1].texts.append(noted)
+        self.chunks[-1].joined += "\0" + noted.folded
+        self.size += len(noted.folded) + 1
+        while self.size > self.limit and len(self.chunks) > 1:
+            self.size -= len(self.chunks.popleft().joined)
 
-    def find(self, value: str, *, whole: bool = True) -> tuple[Noted, int] | None:
-        """The newest text that holds `value` as a whole token, and the line it stands in."""
+    def find(self, value: str, *, part: bool = False) -> tuple[Noted, int] | None:
+        """The newest text that holds `value` as a whole token, and the line it stands in.
+
+        `part` takes a place inside a longer token where there is no better one.
+        """
         wanted = value.casefold()
-        for noted in reversed(self.texts):
-            at = find_token(noted.folded, wanted) if whole else noted.folded.find(wanted)
-            if at >= 0:
-                return noted, noted.first_line + noted.folded.count("\n", 0, at)
+        holding = [chunk for chunk in self.chunks if wanted in chunk.joined]
+        texts = [noted for chunk in reversed(holding) for noted in reversed(chunk.texts)]
+        for look in (find_token, str.find) if part else (find_token,):
+            for noted in texts:
+                if (at := look(noted.folded, wanted)) >= 0:
+                    return noted, noted.first_line + noted.folded.count("\n", 0, at)
         return None
 
 

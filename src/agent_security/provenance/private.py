@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from agent_security.text_spellings import spellings
+from agent_security.text.spellings import spellings
 
 _LIMIT = 2_000
 """Values remembered."""

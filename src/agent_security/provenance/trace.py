@@ -94,10 +94,11 @@ class Provenance:
 
     def where_from(self, value: str) -> str:
         """A sentence for the question: where a value stands, or that it was found nowhere."""
-        if named := self._person.find(value):
-            return f"{named[0].source} names it"
+        if self.trusted_value(value):
+            named = self._person.find(value, part=True)
+            return f"{named[0].source if named else 'your message'} names it"
         for store in (self._outside, self._read):
-            if found := store.find(value) or store.find(value, whole=False):
+            if found := store.find(value, part=True):
                 return f"it stands in {found[0].source}, line {found[1]}; you did not mention it"
         return "it was found in nothing that was read; you did not mention it"
 

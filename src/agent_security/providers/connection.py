@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 10.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
+_BEGINNINGS = ("connect_tcp.started", "start_tls.started", "send_request_headers.started")
+"""Where a severed connection must not go on; its own clean-up may."""
+
 Emit = Callable[[str], None]
 
 
@@ -117,7 +120,7 @@ class Connection:
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Called by the transport at each of its steps; notes every socket it opens."""
-        if self._severed:
+        if self._severed and event.endswith(_BEGINNINGS):
             raise Aborted("the request was given up")
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             sock = info["return_value"].get_extra_info("socket")

@@ -11,8 +11,10 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
+from agent_security.secret_management.patterns import SHORTEST
+from agent_security.secret_management.runs import in_runs, is_token
 from agent_security.secret_management.scan import SecretFinding, merge, scan_text
-from agent_security.text_spellings import spellings
+from agent_security.text.spellings import spellings
 
 _LOOKALIKE = re.compile(r"⟦(\\*)(?=secret:)")
 _ESCAPED = re.compile(r"⟦\\(\\*)(?=secret:)")
@@ -63,8 +65,7 @@ class Redactor:
     def _findings(self, text: str) -> list[SecretFinding]:
         with self._lock:
             needles = list(self._needles)
-        known = [SecretFinding("known", *span) for needle in needles for span in _places(text, needle)]
-        return merge([*known, *scan_text(text)])
+        return merge([*(SecretFinding(*span) for span in _known(text, needles)), *scan_text(text)])
 
     def _plain(self, text: str, again: bool) -> str:
         return text if again or "⟦" not in text else _LOOKALIKE.sub(r"⟦\1\\", text)
@@ -83,11 +84,20 @@ class Redactor:
         return f"Redactor(known={len(self._needles)}, placeholders={len(self._placeholders)})"
 
 
-def _places(text: str, needle: str) -> Iterator[tuple[int, int]]:
-    at = text.find(needle)
-    while at >= 0:
-        yield at, at + len(needle)
-        at = text.find(needle, at + len(needle))
+def _known(text: str, needles: list[str]) -> Iterator[tuple[str, int, int]]:
+    """Where exact values stand. Most spellings can only stand in a run of token characters."""
+    tokens = [needle for needle in needles if len(needle) >= SHORTEST and is_token(needle)]
+    others = set(needles).difference(tokens)
+    yield from in_runs(text, SHORTEST, lambda long_runs: _places(long_runs, tokens))
+    yield from _places(text, others)
+
+
+def _places(text: str, needles: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    for needle in needles:
+        at = text.find(needle)
+        while at >= 0:
+            yield "known", at, at + len(needle)
+            at = text.find(needle, at + len(needle))
 
 
 def contains_placeholder(text: str) -> bool:

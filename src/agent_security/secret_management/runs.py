@@ -35,6 +35,11 @@ def runs(plain: bytes, mask: bytes, shortest: int, longest: int = _LIMIT) -> Ite
         start = marks.find(b"\1" * shortest, end)
 
 
+def is_token(value: str) -> bool:
+    """Whether a value is made of token characters alone, so that it can only stand within one run."""
+    return all(TOKEN[code] for code in value.encode("ascii", "replace"))
+
+
 def in_runs(text: str, shortest: int, scan: Callable[[str], Spans]) -> Iterator[tuple[str, int, int]]:
     """What `scan` finds in the long runs of a text, at its places in the text."""
     plain = text.encode("ascii", "replace")  # one byte a character, so places stay

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent_security.calls import Effect, Origin, Permit, ToolOutput
 from agent_security.tools import runners
 from agent_security.tools.schemas import PARAMETERS
 
-if TYPE_CHECKING:
-    from agent_security.session import Session
-
-Runner = Callable[[Permit, "Session", float], ToolOutput]
+Runner = Callable[[Permit, runners.ToolSession, float], ToolOutput]
 """(permit, session, timeout_s) -> output. Called by pipeline.py alone."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent_security.wiring.build import build_session, settings_for
+from agent_security.wiring.build import build_session
+from agent_security.wiring.choices import settings_for
 from agent_security.wiring.closing import close_session
 from agent_security.wiring.records import SessionRecord, read_records, record_of
 from agent_security.wiring.workspace import added_dirs_at, workspace_at

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +10,28 @@ from pathlib import Path
 from agent_security.agent import build_tool_registry
 from agent_security.calls import Mode
 from agent_security.changes import ChangeStore
-from agent_security.errors import UsageError
 from agent_security.paths import DescriptorFacts, Scope
-from agent_security.permissions import Rules, parse_rule
 from agent_security.ports import Approver, Listener, Provider, Resolver, Sandbox
-from agent_security.providers import open_provider
 from agent_security.resource_limits import ContextBudget, CostTracker, IterationCaps
 from agent_security.sandboxes import SandboxRequest, open_sandbox
-from agent_security.secret_management import Redactor, SessionCredentials, build_container_env
+from agent_security.secret_management import (
+    Redactor,
+    SessionCredentials,
+    build_container_env,
+    known_secret_values,
+)
 from agent_security.session import PlanState, Session, Silent
 from agent_security.session_control import AbortController
-from agent_security.settings import Settings, home_dir, load_settings, provider_env, state_dir
+from agent_security.settings import Settings, home_dir, state_dir
 from agent_security.tools.audit import AuditLog
-from agent_security.tools.registry import TOOLS
 from agent_security.tools.validators import ToolValidator, bounded_schemas
+from agent_security.wiring.choices import (
+    chosen_tools,
+    context_tokens,
+    fresh_credentials,
+    provider_for,
+    rules_of,
+)
 from agent_security.wiring.config_event import config_fields
 from agent_security.wiring.records import end_record, new_record, sessions_dir
 from agent_security.wiring.recovery import recover_crashed
@@ -39,8 +46,6 @@ from agent_security.wiring.workspace import (
 _WALL = ("fs", "net", "env", "kill")
 """What must be proven before "everything the wall confines" may run unasked."""
 
-DEFAULT_CONTEXT_TOKENS = 24_000
-
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
@@ -53,11 +58,6 @@ class _Parts:
     approver: Approver
     listener: Listener
     resolver: Resolver | None
-
-
-def settings_for(workspace: str | None, flags: Mapping[str, object]) -> Settings:
-    """Every level of settings under the command line's flags (CONTRACTS §6). Raises SettingsError."""
-    return load_settings(flags=flags, workspace=workspace)
 
 
 def build_session(
@@ -78,7 +78,9 @@ def build_session(
     workspace = workspace_at(working_dir)
     refuse_own_code_under(workspace)
     added = added_dirs_at(settings.add_dir)
-    parts = _Parts(settings, workspace, added, chosen_tools(settings), approver, listener or Silent(), resolver)
+    parts = _Parts(
+        settings, workspace, added, chosen_tools(settings), approver, listener or Silent(), resolver
+    )
     with ExitStack() as undo:
         if provider is None and needs_model:
             provider = provider_for(settings, workspace)
@@ -94,34 +96,6 @@ def build_session(
     return session, provider
 
 
-def provider_for(settings: Settings, workspace: str) -> Provider:
-    """The model that the settings name; the key comes from the environment alone."""
-    env = provider_env(key_name=settings.provider_api_key_env)
-    return open_provider(
-        settings.provider_model,
-        settings.provider_base_url,
-        env.api_key,
-        proxy=env.proxy,
-        ca_file=env.ca_file,
-        variables={"workspace": workspace},
-    )
-
-
-def chosen_tools(settings: Settings) -> list[str]:
-    """The names of `--tools`, all of them where none is given. Raises UsageError with the valid ones."""
-    if unknown := [name for name in settings.tools if name not in TOOLS]:
-        raise UsageError(f"--tools: no tool named {', '.join(unknown)}; the valid names are {', '.join(TOOLS)}")
-    return list(settings.tools) or list(TOOLS)
-
-
-def fresh_credentials() -> SessionCredentials:
-    """New credentials whose id can be typed as an argument: none that begins like an option."""
-    credentials = SessionCredentials()
-    while credentials.session_id.startswith("-"):
-        credentials = SessionCredentials()
-    return credentials
-
-
 def _warm(provider: Provider) -> None:
     """Let a provider load its client while the sandbox starts (0.9 s for openai)."""
     warm = getattr(provider, "warm", None)
@@ -133,7 +107,7 @@ def _open(parts: _Parts, undo: ExitStack) -> Session:
     """The parts that hold something open, each with its way back in `undo`."""
     credentials = fresh_credentials()
     folder = private_folder(sessions_dir() / credentials.session_id)
-    redactor = Redactor([credentials.session_token])
+    redactor = Redactor([*known_secret_values(), credentials.session_token])
     log_path = _log_path(parts, folder)
     log = AuditLog(log_path, credentials.session_id, redact=redactor.redact)
     undo.callback(log.close)
@@ -143,7 +117,9 @@ def _open(parts: _Parts, undo: ExitStack) -> Session:
     sandbox = open_sandbox(_request(parts, folder, credentials))
     undo.callback(sandbox.close)
     changes = ChangeStore(parts.workspace, record.changes_folder)
+    undo.callback(changes.close)
     session = _assemble(parts, credentials, sandbox, changes, log, redactor)
+    session.finishers.append(changes.close)
     session.finishers.append(lambda: end_record(record, len(session.tally.files_changed)))
     return session
 
@@ -193,7 +169,7 @@ def _assemble(
         redactor=redactor,
         credentials=credentials,
         caps=IterationCaps(settings.max_turns, settings.max_tool_calls),
-        budget=ContextBudget(_context_tokens(settings)),
+        budget=ContextBudget(context_tokens(settings)),
         cost=CostTracker(settings.max_cost_usd, settings.price_in, settings.price_out),
         abort=AbortController(),
         rules=rules_of(settings),
@@ -201,18 +177,12 @@ def _assemble(
         listener=parts.listener,
         resolver=parts.resolver,
         sandboxed=settings.permissions_sandboxed,
+        runs_later=settings.permissions_runs_later,
         wall_proven=not sandbox.guarantees.missing(_WALL),
         apply=settings.apply,
         tool_timeout_s=settings.tool_timeout,
         llm_timeout_s=settings.llm_timeout,
     )
-
-
-def rules_of(settings: Settings) -> Rules:
-    """The rules of all levels, parsed. Raises SettingsError for one that cannot be read."""
-    parsed = [parse_rule(rule.text, rule.action, rule.source) for rule in settings.rules]
-    by_action = {word: tuple(rule for rule in parsed if rule.action == word) for word in ("deny", "ask", "allow")}
-    return Rules(**by_action)
 
 
 def _scope(parts: _Parts) -> Scope:
@@ -225,8 +195,3 @@ def _scope(parts: _Parts) -> Scope:
         open_hosts=parts.settings.allow_domain,
         resolver=parts.resolver,
     )
-
-
-def _context_tokens(settings: Settings) -> int:
-    """`auto` needs the model's own window, which nobody has asked for yet: the default until then."""
-    return settings.max_context_tokens if isinstance(settings.max_context_tokens, int) else DEFAULT_CONTEXT_TOKENS

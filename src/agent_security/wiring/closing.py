@@ -11,10 +11,10 @@ from agent_security.session_control import FileRollback
 
 
 def close_session(session: Session, *, offer_rollback: bool = False) -> None:
-    """Rollback offered, credentials revoked, handlers removed, sandbox closed, log sealed. Safe to call twice.
+    """Rollback offered, credentials revoked, handlers removed, sandbox closed, log sealed.
 
-    A step that fails does not keep the later ones from happening; the first failure is raised
-    at the end.
+    Safe to call twice. A step that fails does not keep the later ones from happening; the first
+    failure is raised at the end.
     """
     finishers, session.finishers = session.finishers, []
     steps: list[Callable[[], object]] = [

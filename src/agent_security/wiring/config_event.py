@@ -1,4 +1,4 @@
-"""The `config` event: what this session may do and what confines it (the specification's table, CONTRACTS §5)."""
+"""The `config` event: what this session may do and what confines it (CONTRACTS §5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent_security.session import Session
 
 
 def config_fields(session: Session, *, model: str, sandbox_root: str) -> dict[str, Any]:
-    """Every field of the specification's row but `session_id`, which each line carries, and ours after them."""
+    """The specification's fields but `session_id`, which each line carries; then ours."""
     return {
         "mode": str(session.mode),
         "working_dir": session.working_dir,

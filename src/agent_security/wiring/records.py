@@ -102,5 +102,7 @@ def record_of(session_id: str) -> SessionRecord:
     fits = [record for record in read_records() if record.session_id.startswith(session_id)]
     exact = [record for record in fits if record.session_id == session_id]
     if len(exact or fits) != 1:
-        raise UsageError(f"{'no' if not fits else 'more than one'} session {session_id!r}: see agent-security sessions")
+        raise UsageError(
+            f"{'no' if not fits else 'more than one'} session {session_id!r}: see agent-security sessions"
+        )
     return (exact or fits)[0]

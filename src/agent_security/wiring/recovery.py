@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from agent_security.changes import ChangeStore
 from agent_security.errors import ChangeError
@@ -19,7 +20,8 @@ def recover_crashed(working_dir: str, listener: Listener) -> None:
     """Finish or take back each one's journal, and tell the person how to put the rest back."""
     for record in crashed_sessions(working_dir):
         try:
-            ChangeStore(working_dir, record.changes_folder).recover()
+            with closing(ChangeStore(working_dir, record.changes_folder)) as store:
+                store.recover()
         except (ChangeError, OSError) as error:
             listener.notice("recovery_failed", session_id=record.session_id, reason=str(error))
             continue

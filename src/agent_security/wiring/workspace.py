@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agent_security.errors import UsageError
@@ -48,7 +48,10 @@ def _judged(path: str, what: str) -> str:
 def _refuse_private(real: str, own_home: str, what: str) -> None:
     """Credential folders and the state directory: neither around nor inside one."""
     credentials = (os.path.realpath(name.replace("~", own_home, 1)) for name in CREDENTIAL_MOUNT_PATHS)
-    for private, why in [*((path, "credentials") for path in credentials), (_state(), "the harness's own state")]:
+    for private, why in [
+        *((path, "credentials") for path in credentials),
+        (_state(), "the harness's own state"),
+    ]:
         if real == private or _beneath(real, private):
             raise UsageError(f"{what} lies in {private}, which holds {why}")
         if _beneath(private, real) and os.path.lexists(private):
@@ -68,7 +71,9 @@ def refuse_own_code_under(workspace: str) -> None:
     if found := next(_under(workspace, _module_files()), ""):
         raise UsageError(f"this program's own code lies in the workspace ({found}): install it elsewhere")
     if found := next(_under(workspace, (entry or os.getcwd() for entry in sys.path)), ""):
-        raise UsageError(f"Python imports from the workspace ({found}): start without it, e.g. with python -P")
+        raise UsageError(
+            f"Python imports from the workspace ({found}): start without it, e.g. with python -P"
+        )
 
 
 def refuse_log_inside(path: str, folders: Sequence[str]) -> None:
@@ -81,7 +86,7 @@ def _module_files() -> Iterable[str]:
     return [file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))]
 
 
-def _under(workspace: str, paths: Iterable[str]) -> Iterable[str]:
+def _under(workspace: str, paths: Iterable[str]) -> Iterator[str]:
     """Both as written and with links followed: either way in is a way in."""
     for path in paths:
         for spelling in {os.path.abspath(path), os.path.realpath(path)}:
