@@ -18,8 +18,9 @@ from agent_security.sandboxes.binary import Bwrap
 from agent_security.sandboxes.line import Line, inside_env
 from agent_security.sandboxes.mounts import add_system
 from agent_security.sandboxes.place import Place
-from agent_security.sandboxes.process import Running, Stop, run
+from agent_security.sandboxes.process import Stop, run
 from agent_security.sandboxes.removal import remove_tree
+from agent_security.sandboxes.running import Running
 from agent_security.sandboxes.view import CallView, new_view
 
 DEADLINE_S = 20.0
