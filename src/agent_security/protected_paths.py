@@ -61,7 +61,11 @@ _F, _S = Tier.FIRST, Tier.SECOND
 # --- first tier -----------------------------------------------------------------------------------
 
 FIRST_TIER: tuple[Protected, ...] = (
-    *_rows(_F, _HOOKS, ".git/hooks/ .git/modules/**/hooks/ .git/worktrees/**/hooks/ .husky/ .githooks/ .git-hooks/"),
+    *_rows(
+        _F,
+        _HOOKS,
+        ".git/hooks/ .git/modules/**/hooks/ .git/worktrees/**/hooks/ .husky/ .githooks/ .git-hooks/",
+    ),
     *_rows(_F, _CONFIG, ".git/config .git/config.worktree .git/info/attributes .git/modules/**/config"),
     *_rows(_F, _CONFIG, ".git/modules/**/config.worktree .git/modules/**/info/attributes"),
     # a worktree's folder has none of these but config.worktree, until its commondir goes: then they count

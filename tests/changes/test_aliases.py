@@ -69,7 +69,12 @@ def test_a_worktrees_folder_made_a_repository_of_its_own_is_confirmed(bench: Ben
     """`sub/.git` may point there; without a commondir git takes its own configuration and hooks."""
     base = ".git/worktrees/x"
     wanted: Spec = {".git": FOLDER, ".git/worktrees": FOLDER, base: FOLDER, "sub": FOLDER}
-    wanted |= {f"{base}/objects": FOLDER, f"{base}/refs": FOLDER, f"{base}/hooks": FOLDER, f"{base}/info": FOLDER}
+    wanted |= {
+        f"{base}/objects": FOLDER,
+        f"{base}/refs": FOLDER,
+        f"{base}/hooks": FOLDER,
+        f"{base}/info": FOLDER,
+    }
     wanted |= {f"{base}/HEAD": ("file", b"ref: refs/heads/x\n", 0o644)}
     wanted |= {"sub/.git": ("file", b"gitdir: ../.git/worktrees/x\n", 0o644)}
     planted: Spec = {**wanted, f"{base}/{file}": ("file", b"[core]\n\tfsmonitor = x\n", 0o755)}

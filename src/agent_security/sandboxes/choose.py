@@ -102,7 +102,8 @@ def _parts(request: SandboxRequest, place: Place, bwrap: Bwrap, guarantees: Guar
     found = survey(workspace_fd, hidden=request.hidden, want_run_later=not guarantees.view)
     if found.cut_short:
         raise SandboxUnavailable(
-            f"{request.workspace} holds more than {MOST_ENTRIES} files: too many to look for secrets in", OWN_FOLDER
+            f"{request.workspace} holds more than {MOST_ENTRIES} files: too many to look for secrets in",
+            OWN_FOLDER,
         )
     gitdir = find_gitdir(request.workspace, workspace_fd)
     candidates = [path for path in found.secrets if path not in request.granted]

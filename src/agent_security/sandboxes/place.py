@@ -28,6 +28,8 @@ class Place:
     identity: Identity
     hidden: tuple[str, ...] = ()
     """Folders of the person that lie in a system folder (`/usr/local/google/home/me`): covered."""
+    note: str = ""
+    """The file of the session's folder that says where `root` is, where it lies elsewhere."""
 
     @property
     def calls(self) -> str:
@@ -59,6 +61,9 @@ class Place:
 
     def remove(self) -> None:
         remove_tree(self.root)
+        if self.note:
+            with suppress(FileNotFoundError):
+                os.unlink(self.note)
 
     def new_call(self) -> str:
         """A fresh folder for one call, never reused; its user passes through it and changes nothing in it."""
@@ -98,10 +103,11 @@ def make_place(
     os.makedirs(folder, mode=0o700, exist_ok=True)
     elsewhere = elsewhere or (identity.switch and not identity.can_reach(folder))
     made = tempfile.mkdtemp(prefix=_PREFIX, dir=FALLBACK_BASE if elsewhere else folder)
-    if elsewhere:
-        with open(os.path.join(folder, _NOTE), "a", encoding="utf-8") as file:
+    note = os.path.join(folder, _NOTE) if elsewhere else ""
+    if note:
+        with open(note, "a", encoding="utf-8") as file:
             file.write(f"{made}\n")
-    place = Place(made, identity, hidden)
+    place = Place(made, identity, hidden, note)
     place.pass_through(made)
     os.mkdir(place.staged, 0o700)
     os.mkdir(place.calls, 0o700)
