@@ -15,7 +15,7 @@ from agent_security.changes.journal import Journal
 from agent_security.errors import ChangeError
 
 OLD = {f"f{number}": ("file", b"old", 0o644) for number in range(5)}
-NEW = {name: ("file", b"new", 0o644) for name in OLD}
+NEW = dict.fromkeys(OLD, ("file", b"new", 420))
 
 
 def _contents(bench: Bench) -> set[bytes]:

@@ -1,4 +1,4 @@
-"""What lies beside the workspace or under another name: sockets, homes in system folders, second names of secrets."""
+"""Beside the workspace and under other names: sockets, homes in system folders, second names of secrets."""
 
 from __future__ import annotations
 
