@@ -83,7 +83,8 @@ class Workspace:
             "[core]\n\trepositoryformatversion = 0\n"
             f'\tfsmonitor = "{run}"\n\thooksPath = "{self.project / "hooks"}"\n\tsshCommand = "{run}"\n'
             f'\tpager = "{run}"\n\teditor = "{run}"\n'
-            f'[filter "trap"]\n\tclean = "{run}"\n\tsmudge = "{run}"\n\tprocess = "{run}"\n\trequired = true\n'
+            f'[filter "trap"]\n\tclean = "{run}"\n\tsmudge = "{run}"\n'
+            f'\tprocess = "{run}"\n\trequired = true\n'
             f'[diff]\n\texternal = "{run}"\n[alias]\n\tstatus = "!{run}"\n'
         )
         for hook in ("pre-commit", "post-checkout", "post-index-change", "reference-transaction"):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_events import DOCUMENT, fields_of
 
 from agent_security.agent import agent_loop
 from agent_security.calls import Mode
@@ -23,6 +22,8 @@ from agent_security.resource_limits import ContextBudget, CostTracker, Iteration
 from agent_security.session import Session
 from agent_security.testing import FakeApprover, FakeSandbox, fake_session
 from agent_security.tools.audit import AuditLog
+
+from .test_events import DOCUMENT, fields_of
 
 READ = {"call": {"read_file": {"path": "a.txt"}}}
 RUN = {"call": {"run_bash": {"command": "make"}}}
@@ -56,7 +57,7 @@ def _times_out(session: Session) -> None:
 
 
 def _tiny_budget(session: Session) -> None:
-    session.budget = ContextBudget(200, keep_recent=2)
+    session.budget = ContextBudget(4000, keep_recent=2)
     session.sandbox = FakeSandbox({"read_file": "word " * 400})
 
 
@@ -102,7 +103,11 @@ def played(scene: Scene, folder: Path) -> list[dict[str, Any]]:
     (project / "a.txt").write_text("x\n")
     with AuditLog(folder / "audit.jsonl", "s1") as log:
         session = fake_session(
-            working_dir=str(project), sandbox=FakeSandbox(), approver=FakeApprover(yes=scene.yes), audit=log
+            project,
+            folder / "store",
+            sandbox=FakeSandbox(),
+            approver=FakeApprover(yes=scene.yes, by="person"),
+            audit=log,  # type: ignore[arg-type]
         )
         scene.prepare(session)
         provider = ScriptedProvider(scene.turns) if scene.turns else FailingProvider()

@@ -48,7 +48,7 @@ class Ignore:
 
 
 def has_odd_ignore_file(root: str) -> bool:
-    """Whether a `.gitignore` below is a FIFO, a link or a device: `rg` would wait at it, or read without end."""
+    """Whether a `.gitignore` below is no file: `rg` would wait at a FIFO, and read a device without end."""
     waiting = [root]
     while waiting:
         try:
