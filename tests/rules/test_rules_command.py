@@ -79,7 +79,7 @@ def test_any_text_is_edited_rightly_or_refused(rule: str, text: str, action: str
     assert tomllib.loads(added)["permissions"][action][-1] == rule
 
 
-@given(st.text(alphabet='[]{}"\'=,.#\n abpermissionsallow\\', max_size=60))
+@given(st.text(alphabet="[]{}\"'=,.#\n abpermissionsallow\\", max_size=60))
 def test_any_file_is_edited_rightly_or_refused(text: str) -> None:
     for edit in (with_rule, without_rule):
         try:
