@@ -169,9 +169,11 @@ def test_a_lifted_binary_is_confirmed_and_refused_where_nobody_is_asked(
 def test_drift_of_intent_is_a_question_and_recorded_where_nobody_is_asked(
     mode: Mode, answer: str, workspace: Path
 ) -> None:
-    decision = judged("run_bash", {"command": "crontab -l"}, workspace, mode=mode, goals=("fix the test",))
+    (workspace / "lib").mkdir()
+    call = {"path": "lib/.npmrc.md", "content": "x"}
+    decision = judged("write_file", call, workspace, mode=mode, goals=("fix the test",))
     drift = [step for step in decision.trail if step.gate == "intent"]
-    assert not drift or drift[0].word in (answer, RUN)
+    assert [(step.word, step.code) for step in drift] == [(answer, "intent_drift")]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from agent_security.descriptors import open_root, parent_of, read_regular
 from agent_security.errors import AgentSecurityError
 from agent_security.sandboxes import lines
+from agent_security.sandboxes.output import HEAD_BYTES
 from agent_security.sandboxes.parts import Parts
-from agent_security.sandboxes.process import HEAD_BYTES, Running, Stop, run
+from agent_security.sandboxes.process import Stop, run
+from agent_security.sandboxes.running import Running
 
 DEADLINE_S = 10.0
 MOST_TIPS = 64
