@@ -294,3 +294,27 @@ def test_a_write_is_offered_by_file_by_folder_and_for_all(tmp_path: Path) -> Non
     context = judge_context_for(str(tmp_path))
     decision = judge_call(call, context)
     assert offers_for(call, decision, context) == ("Edit(/src/a.py)", "Edit(/src/**)", "Edit")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3.11 run.py",
+        "bash -o pipefail run.py",
+        "python -W ignore run.py",
+        "bash run.py -e prod",
+        "python run.py -m smoke",
+        "python -u run.py",
+    ],
+)
+def test_a_grant_for_a_script_is_bound_whatever_stands_around_it(command: str, tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text("print(1)")
+    _, decision, offers = asked(command, tmp_path)
+    assert decision.verdict is Verdict.ASK
+    assert "@sha256:" in offers[0]
+    assert not any(":*" in offer for offer in offers), "an interpreter has no family"
+    pool = rules(allow=offers[:1])
+    assert pool.first("allow", "run_bash", {"command": command}, Scope(str(tmp_path))) is not None
+    script.write_text("print(2)")
+    assert pool.first("allow", "run_bash", {"command": command}, Scope(str(tmp_path))) is None
