@@ -310,11 +310,11 @@ def test_a_write_is_offered_by_file_by_folder_and_for_all(tmp_path: Path) -> Non
 def test_a_grant_for_a_script_is_bound_whatever_stands_around_it(command: str, tmp_path: Path) -> None:
     script = tmp_path / "run.py"
     script.write_text("print(1)")
-    _, decision, offers = asked(command, tmp_path)
-    assert decision.verdict is Verdict.ASK
+    call, decision, context = asked(command, tmp_path)
+    offers = offers_for(call, decision.questions[0], context)
     assert "@sha256:" in offers[0]
     assert not any(":*" in offer for offer in offers), "an interpreter has no family"
-    pool = rules(allow=offers[:1])
-    assert pool.first("allow", "run_bash", {"command": command}, Scope(str(tmp_path))) is not None
+    granted = Rules().with_grant(offers[0], call)
+    assert judged("run_bash", call.args, tmp_path, rules=granted).allowed
     script.write_text("print(2)")
-    assert pool.first("allow", "run_bash", {"command": command}, Scope(str(tmp_path))) is None
+    assert not judged("run_bash", call.args, tmp_path, rules=granted).allowed
