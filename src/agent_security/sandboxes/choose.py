@@ -16,12 +16,13 @@ from agent_security.sandboxes.diagnosis import explain
 from agent_security.sandboxes.gitdir import find_gitdir
 from agent_security.sandboxes.identity import Identity, home_of, identity_for
 from agent_security.sandboxes.mask import Mask
+from agent_security.sandboxes.mounts import within_system
 from agent_security.sandboxes.parts import Parts
-from agent_security.sandboxes.place import FALLBACK_BASE, Place, make_place, reachable_bwrap
+from agent_security.sandboxes.place import Place, make_place, reachable_bwrap
 from agent_security.sandboxes.python import interpreter
-from agent_security.sandboxes.request import SandboxRequest, refuse_unsafe_places
+from agent_security.sandboxes.request import OWN_FOLDER, SandboxRequest, guarded_folders, refuse_unsafe_places
 from agent_security.sandboxes.self_check import Proof, prove
-from agent_security.sandboxes.survey import survey
+from agent_security.sandboxes.survey import MOST_ENTRIES, survey
 from agent_security.sandboxes.toolchains import Finder
 from agent_security.sandboxes.tracked import tracked_as_they_are
 
@@ -88,9 +89,10 @@ def _first_that_holds(request: SandboxRequest, identity: Identity) -> tuple[Plac
 
 
 def _attempts(request: SandboxRequest, identity: Identity) -> Iterator[tuple[Place, Bwrap, bool]]:
-    for base, with_view in ((request.folder, True), (FALLBACK_BASE, True), (request.folder, False)):
+    hidden = within_system(guarded_folders(request, _home(request), home_of(identity.uid)))
+    for elsewhere, with_view in ((False, True), (True, True), (False, False)):
         for bwrap in find_bwraps(request.workspace):
-            place = make_place(base, identity)
+            place = make_place(request.folder, identity, hidden, elsewhere=elsewhere)
             yield place, reachable_bwrap(bwrap, place), with_view
 
 
@@ -98,6 +100,11 @@ def _parts(request: SandboxRequest, place: Place, bwrap: Bwrap, guarantees: Guar
     identity = place.identity
     workspace_fd = open_root(request.workspace)
     found = survey(workspace_fd, hidden=request.hidden, want_run_later=not guarantees.view)
+    if found.cut_short:
+        raise SandboxUnavailable(
+            f"{request.workspace} holds more than {MOST_ENTRIES} files: too many to look for secrets in",
+            OWN_FOLDER,
+        )
     gitdir = find_gitdir(request.workspace, workspace_fd)
     candidates = [path for path in found.secrets if path not in request.granted]
     shown = tracked_as_they_are(candidates, request.workspace, workspace_fd, place, bwrap, gitdir)
