@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from agent_security.calls import Permit, ToolCall, ToolOutput
 from agent_security.decision import allow
 from agent_security.ports import Sandbox
 from agent_security.sandboxes import SandboxRequest, open_sandbox
+from agent_security.sandboxes.removal import remove_tree
 
 NOBODY = 65534
 CANARY = "canary-" + "of-the-person"
@@ -108,7 +108,8 @@ def new_project(owner: int) -> Iterator[Project]:
     finally:
         for sandbox in project.sandboxes:
             sandbox.close()
-        shutil.rmtree(base)
+        remove_tree(str(base))
+        assert not base.exists()
 
 
 @pytest.fixture

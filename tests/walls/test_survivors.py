@@ -162,6 +162,7 @@ def test_a_killed_harness_leaves_no_process_behind(any_project: Any, marker: str
     A bwrap may be left waiting for a parent that is gone, for ever idle: it is no command, and ended here.
     """
     command = f"setsid sleep {marker} & sleep {marker}"
+    any_project.state.mkdir(mode=0o755)  # within reach of the owner, so that what is left lies in it
     places = [str(any_project.tree), str(any_project.state), str(any_project.home)]
     harness = subprocess.Popen([sys.executable, "-c", HARNESS, *places, command], stdout=subprocess.PIPE)
     wanted = "bwrap" if moment == "as it starts" else f"sleep\0{marker}"
