@@ -28,24 +28,55 @@ def found(bench: Bench, changes: ChangeSet) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("before", "path"),
     [
-        ({**GIT, "tools/h/check.sh": HOOK, ".git/hooks/pre-commit": ("link", "../../tools/h/check.sh")},
-         "tools/h/check.sh"),
-        ({**GIT, "a.sh": HOOK, "b.sh": ("link", "a.sh"), ".git/hooks/pre-push": ("link", "../../b.sh")}, "a.sh"),
-        ({".git": FOLDER, "tools": FOLDER, "tools/h": FOLDER, ".git/hooks": ("link", "../tools/h")},
-         "tools/h/post-merge"),
-        ({**GIT, ".git/config": ("file", b"[core]\n\thooksPath = {root}/tools/h\n", 0o644)}, "tools/h/pre-commit"),
-        ({**GIT, ".git/config": ("file", b"[core]\n\thooksPath = tools/h\n", 0o644), "c.sh": HOOK,
-          "tools/h/pre-commit": ("link", "../../c.sh")}, "c.sh"),
-        ({**GIT, ".git/config.worktree": ("file", b"[core]\n\thooksPath = ./tools/h\n", 0o644)},
-         "tools/h/pre-commit"),
-        ({**GIT, ".git/config": ("file", b"[include]\n\tpath = ../tools/shared\n", 0o644), "tools/shared": HOOK},
-         "tools/shared"),
-        ({**GIT, ".git/config": ("file", b'[includeIf "gitdir:x"]\n\tpath = ../tools/s\n', 0o644),
-          "tools/s": HOOK}, "tools/s"),
+        (
+            {**GIT, "tools/h/check.sh": HOOK, ".git/hooks/pre-commit": ("link", "../../tools/h/check.sh")},
+            "tools/h/check.sh",
+        ),
+        (
+            {**GIT, "a.sh": HOOK, "b.sh": ("link", "a.sh"), ".git/hooks/pre-push": ("link", "../../b.sh")},
+            "a.sh",
+        ),
+        (
+            {".git": FOLDER, "tools": FOLDER, "tools/h": FOLDER, ".git/hooks": ("link", "../tools/h")},
+            "tools/h/post-merge",
+        ),
+        (
+            {**GIT, ".git/config": ("file", b"[core]\n\thooksPath = {root}/tools/h\n", 0o644)},
+            "tools/h/pre-commit",
+        ),
+        (
+            {
+                **GIT,
+                ".git/config": ("file", b"[core]\n\thooksPath = tools/h\n", 0o644),
+                "c.sh": HOOK,
+                "tools/h/pre-commit": ("link", "../../c.sh"),
+            },
+            "c.sh",
+        ),
+        (
+            {**GIT, ".git/config.worktree": ("file", b"[core]\n\thooksPath = ./tools/h\n", 0o644)},
+            "tools/h/pre-commit",
+        ),
+        (
+            {
+                **GIT,
+                ".git/config": ("file", b"[include]\n\tpath = ../tools/shared\n", 0o644),
+                "tools/shared": HOOK,
+            },
+            "tools/shared",
+        ),
+        (
+            {
+                **GIT,
+                ".git/config": ("file", b'[includeIf "gitdir:x"]\n\tpath = ../tools/s\n', 0o644),
+                "tools/s": HOOK,
+            },
+            "tools/s",
+        ),
         ({"tools": FOLDER, "tools/env": HOOK, ".envrc": ("link", "tools/env")}, "tools/env"),
         ({"tools": FOLDER, ".vscode": ("link", "tools")}, "tools/tasks.json"),
     ],
-)  # fmt: skip
+)
 def test_writing_where_a_link_or_the_configuration_leads_is_writing_the_hook(
     bench: Bench, before: Spec, path: str
 ) -> None:
