@@ -55,7 +55,9 @@ def test_one_line_answers_one_request(forger: Any) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        f"read line; printf '%s\\n%s\\n' '{GOOD.decode()}' '{GOOD.decode()}'; sleep 100",
+        # dd: bash itself writes line by line, and the first line alone is a good reply
+        f"read line; printf '%s\\n%s\\n' '{GOOD.decode()}' '{GOOD.decode()}' "
+        "| dd bs=64k iflag=fullblock status=none; sleep 100",
         "read line; echo 'no JSON'; sleep 100",
         "read line; echo '[]'; sleep 100",
         'read line; echo \'{"ok": 1, "text": "x"}\'; sleep 100',
@@ -71,8 +73,10 @@ def test_an_odd_reply_ends_the_worker_and_the_next_call_starts_another(forger: A
 
 
 def test_a_line_nobody_asked_for_ends_the_worker(forger: Any) -> None:
-    assert forger.ask(f"{SAY}; echo '{GOOD.decode().replace('fine', 'forged')}'; sleep 100").text == "fine"
+    forged = GOOD.decode().replace("fine", "forged")
+    assert forger.ask(f"{SAY}; read more; echo '{forged}'; sleep 100").text == "fine"
     running = forger.worker._running
+    os.write(running.process.stdin.fileno(), b"\n")  # only now, so that no reply can hold both lines
     os.set_blocking(running.stdout, False)
     worker_module.select.select([running.stdout], [], [], 20)
     assert forger.ask(f"{SAY}; sleep 100").text == "fine"
