@@ -65,7 +65,10 @@ def _start(request: SandboxRequest) -> tuple[Place, Bwrap, Proof]:
     identity = identity_for(request.workspace)
     if identity.switch:
         refuse_unsafe_places(request, home_of(identity.uid))
-    return _first_that_holds(request, identity)
+    try:
+        return _first_that_holds(request, identity)
+    except OSError as error:
+        raise SandboxUnavailable(f"no private folders for uid {identity.uid}: {error}") from error
 
 
 def _home(request: SandboxRequest) -> str:
