@@ -68,7 +68,10 @@ class Row:
     """One line of the table at the end. `effect` is "" where the attack had none."""
 
     attack: str
-    stopped_by: str
+    refused: str
+    """Codes of the gates that refused one of its calls, and what was held back."""
+    wall: str
+    """What stopped the form that no gate could judge, where one ran."""
     effect: str
 
 
@@ -102,7 +105,7 @@ def rows(stage: Stage, seen: Sequence[Seen]) -> Iterator[Row]:
     """Each attack with what stopped it, by what really happened to its calls, and its effect by looking."""
     for attack in attacks_on(stage):
         ends = [one for one in seen if (one.result.call.name, _frozen(one.result.call.args)) in _keys(attack)]
-        yield Row(attack.name, _stopped_by(attack, ends), attack.effect(stage))
+        yield Row(attack.name, *_stopped_by(attack, ends), attack.effect(stage))
 
 
 def _keys(attack: Attack) -> set[tuple[str, str]]:
@@ -113,13 +116,9 @@ def _frozen(args: Mapping[str, Any]) -> str:
     return repr(sorted(args.items()))
 
 
-def _stopped_by(attack: Attack, ends: Sequence[Seen]) -> str:
-    gates = [
-        f"{e.result.decision.gate} gate ({e.result.decision.code})"
-        for e in ends
-        if not e.result.decision.allowed
-    ]
+def _stopped_by(attack: Attack, ends: Sequence[Seen]) -> tuple[str, str]:
+    refused = [e.result.decision.code for e in ends if not e.result.decision.allowed]
     held = [f"held back ({code})" for e in ends for code in e.applied.held.values()]
     ran = any(e.result.status is not Status.REFUSED for e in ends) or not ends
-    wall = [attack.wall] if ran and attack.wall and not held else []
-    return "; ".join(dict.fromkeys([*gates, *held, *wall]))
+    wall = attack.wall if ran and not held else ""
+    return ", ".join(dict.fromkeys([*refused, *held])), wall

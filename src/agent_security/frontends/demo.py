@@ -45,17 +45,23 @@ class Report:
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Where to keep the audit log.")
 @click.pass_context
 def command(context: click.Context, log: Path | None) -> None:
-    root = Path(tempfile.mkdtemp(prefix="agent-security-demo-"))
+    report = play(Screen(), log)
+    context.exit(0 if report.ok else 1)
+
+
+def play(screen: Screen, log: Path | None = None) -> Report:
+    """The whole demo, drawn on `screen`. The log is kept beside the temporary folder unless named."""
+    root = Path(tempfile.mkdtemp(prefix="demo-"))
     kept = log or root.with_suffix(".audit.jsonl")
     try:
         with PageServer("/rounding.html", PAGE) as page:
             stage = Stage(root, page).build()
             with environment_of(_environment(stage)):
-                report = _play(stage, Screen(), kept)
+                report = _play(stage, screen, kept)
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    _draw(report, Screen())
-    context.exit(0 if report.ok else 1)
+    _draw(report, screen)
+    return report
 
 
 def _environment(stage: Stage) -> dict[str, str]:
@@ -132,11 +138,15 @@ def _only_the_fix(stage: Stage, before: dict[str, str]) -> bool:
 
 
 def _draw(report: Report, screen: Screen) -> None:
-    width = max(len(row.attack) for row in report.rows)
-    screen.lines(["", "attack, and what stopped it"], "bold")
+    """The table at the end; it fits 100 columns."""
+    first = max(len(row.attack) for row in report.rows)
+    second = max(len(row.refused) for row in report.rows)
+    screen.lines(["", f"  {'attack':<{first}}  {'refused by a gate':<{second}}  stopped by the wall"], "bold")
     for row in report.rows:
-        mark, words = ("✗", f"HAD AN EFFECT: {row.effect}") if row.effect else ("✓", row.stopped_by)
-        screen.lines([f"{mark} {row.attack:<{width}}  {words}"], "red" if row.effect else "green")
+        mark, words = "✓", f"{row.refused:<{second}}  {row.wall}".rstrip()
+        if row.effect:
+            mark, words = "✗", f"HAD AN EFFECT: {row.effect}"
+        screen.lines([f"{mark} {row.attack:<{first}}  {words}".rstrip()], "red" if row.effect else "green")
     screen.lines([""])
     for promise, kept in report.promises:
         screen.lines([f"{'✓' if kept else '✗'} {promise}"], "green" if kept else "red")

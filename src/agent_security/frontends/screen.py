@@ -73,13 +73,13 @@ class Screen:
     def _on_tool_end(self, result: ToolResult, output: ToolOutput, applied: Applied, **data: Any) -> None:
         self._idle()
         self._end_text()
-        dot = Text("● ", _DOT_STYLES.get(result.status, "red"))
-        line = (
-            dot
-            + Text(_flat(title(result.call)))
-            + Text(f" · {_flat(outcome(result, output, applied))}", "dim")
+        self.console.print(
+            Text.assemble(
+                ("● ", _DOT_STYLES.get(result.status, "red")),
+                _flat(title(result.call)),
+                (f" · {_flat(outcome(result, output, applied))}", "dim"),
+            )
         )
-        self.console.print(line)
 
     def _on_question(self, **data: Any) -> None:
         self._idle()

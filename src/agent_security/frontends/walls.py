@@ -41,13 +41,15 @@ def look_at_walls(working_dir: str | None, backend: str) -> WallsLook:
     """
     from agent_security.sandboxes import SandboxRequest, open_sandbox
     from agent_security.settings import home_dir
-    from agent_security.wiring.workspace import workspace_at
+    from agent_security.wiring.workspace import refuse_own_code_under, workspace_at
 
     with tempfile.TemporaryDirectory(prefix="agent-security-") as folder:
         own, empty = os.path.join(folder, "session"), os.path.join(folder, "workspace")
         os.mkdir(own, 0o700)
         os.mkdir(empty)
         workspace = os.path.realpath(empty) if working_dir is None else workspace_at(working_dir)
+        if working_dir is not None:
+            refuse_own_code_under(workspace)  # as a session there would be
         request = SandboxRequest(workspace, own, backend=backend, home=str(home_dir()))
         try:
             with closing(open_sandbox(request)) as wall:

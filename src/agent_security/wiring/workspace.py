@@ -69,7 +69,10 @@ def _beneath(path: str, root: str) -> bool:
 def refuse_own_code_under(workspace: str) -> None:
     """Raises UsageError where a module that was imported, or will be, lies under the workspace."""
     if found := next(_under(workspace, _module_files()), ""):
-        raise UsageError(f"this program's own code lies in the workspace ({found}): install it elsewhere")
+        raise UsageError(
+            f"this program's own code lies in the workspace ({found}): "
+            "work on another folder (-C DIR), or install the program outside of it"
+        )
     if found := next(_under(workspace, (entry or os.getcwd() for entry in sys.path)), ""):
         raise UsageError(
             f"Python imports from the workspace ({found}): start without it, e.g. with python -P"
