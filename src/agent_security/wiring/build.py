@@ -33,6 +33,7 @@ from agent_security.wiring.choices import (
     rules_of,
 )
 from agent_security.wiring.config_event import config_fields
+from agent_security.wiring.identity import git_identity_of
 from agent_security.wiring.records import end_record, new_record, sessions_dir
 from agent_security.wiring.recovery import recover_crashed
 from agent_security.wiring.workspace import (
@@ -133,6 +134,7 @@ def _log_path(parts: _Parts, folder: Path) -> str:
 
 def _request(parts: _Parts, folder: Path, credentials: SessionCredentials) -> SandboxRequest:
     settings = parts.settings
+    user_name, user_email = git_identity_of(home_dir())
     return SandboxRequest(
         workspace=parts.workspace,
         folder=str(private_folder(folder / "sandbox")),
@@ -142,6 +144,8 @@ def _request(parts: _Parts, folder: Path, credentials: SessionCredentials) -> Sa
         require=settings.require,
         exec_timeout_s=settings.tool_timeout,
         home=str(home_dir()),
+        user_name=user_name,
+        user_email=user_email,
         state_dir=str(state_dir()),
     )
 
