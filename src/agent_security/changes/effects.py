@@ -25,9 +25,11 @@ SYSTEM_LINKS = ("/usr/bin", "/usr/local/bin", "/usr/lib", "/usr/share")
 
 @dataclass(frozen=True, slots=True)
 class EffectLimits:
-    """Bounds of one change set. `deletions`: more files than this are asked about."""
+    """Bounds of one change set. More `deletions` than this are asked about, as are more
+    `untracked_deletions`: files whose content git does not hold."""
 
     deletions: int = 20
+    untracked_deletions: int = 0
     max_changes: int = 100_000
     max_bytes: int = 4 * 1024**3
     max_file_bytes: int = 1024**3
@@ -51,17 +53,21 @@ def judge_change_set(
     workspace_fd: int,
     limits: EffectLimits | None = None,
     known: Callable[[Change], bool] | None = None,
+    lost: Callable[[frozenset[str]], frozenset[str]] | None = None,
 ) -> tuple[Finding, ...]:
     """Every finding of a change set, in the order of its paths; none means: nothing to ask.
 
-    `known` may vouch for a run-later file's content (a blob reachable from the refs at session
-    start). A second-tier file is found each time: once a file a session is the caller's business.
+    `known` may vouch for a run-later file's content (git held it there at session start); `lost` says
+    which deleted files held what git cannot give back. A second-tier file is found each time: once a
+    file a session is the caller's business.
     """
     limits = limits or EffectLimits()
     if too_large := tuple(_too_large(changes, limits)):
         return too_large
     with Tree(workspace_fd) as tree:
         judge = _Judge(changes, tree, workspace_fd, limits, known or (lambda _: False))
+        if lost is not None:
+            judge.look_for_lost(lost)
         return tuple(finding for change in changes.changes for finding in judge.findings(change))
 
 
@@ -94,7 +100,14 @@ class _Judge:
         self._gone = _deletions(changes)
         self._many = len(self._gone) > limits.deletions
         self._lost = _lost_repositories(changes)
+        self._untracked: frozenset[str] = frozenset()
         self._bare = self._bare_repositories()
+
+    def look_for_lost(self, lost: Callable[[frozenset[str]], frozenset[str]]) -> None:
+        """Where many files go, that is the question already."""
+        if self._gone and not self._many and not self._lost:
+            found = lost(self._gone)
+            self._untracked = found if len(found) > self._limits.untracked_deletions else frozenset()
 
     def findings(self, change: Change) -> Iterator[Finding]:
         yield from self._refusals(change)
@@ -149,6 +162,8 @@ class _Judge:
             )
         elif self._many and (change.path in self._gone or change.node is Node.DIRECTORY):
             yield _finding(change.path, "many_deletions", f"{len(self._gone)} files are deleted at once")
+        elif change.path in self._untracked:
+            yield _finding(change.path, "deletes_untracked", "it goes, and git does not hold its content")
 
     def _runs_later(self, change: Change) -> Iterator[Finding]:
         path = self._as_repository(change.path)

@@ -16,7 +16,7 @@ from enum import Enum
 from agent_security.calls import Effect
 from agent_security.decision import Kind
 from agent_security.frontends.interrupts import Interrupts
-from agent_security.frontends.questions import details, explanation, heading
+from agent_security.frontends.questions import details, explanation, heading, held_back_lines
 from agent_security.frontends.screen import Screen
 from agent_security.ports import Answer, Question
 from agent_security.session import Session
@@ -85,6 +85,7 @@ class TerminalApprover:
         """Show it whole, then read an answer; three unclear ones are no."""
         sandboxed = self._may_offer_sandboxed(question)
         self._screen.question(heading(question), details(question, self.session))
+        self._screen.lines(held_back_lines(question.changes))
         if sandboxed:
             self._screen.lines(["  s: yes, and from now on run unasked every command that the wall confines"])
         for _ in range(TRIES):
@@ -151,8 +152,15 @@ def _choices(question: Question, sandboxed: bool) -> str:
 
 
 def _width(rule: str) -> str:
-    """A rule that is a tool's bare name says in words how wide it is."""
-    return "   (every command; the wall confines them)" if rule == "Bash" else ""
+    """In words, how wide a rule is; a rule alone would have to be read."""
+    pattern = rule.partition("(")[2].partition(")")[0]
+    if rule == "Bash":
+        return "   (every command; the wall confines them)"
+    if not pattern:
+        return "   (every call of this tool)"
+    wide = "every command that begins so" if rule.startswith("Bash") else "everything in this folder"
+    exact = "this very line" if rule.startswith("Bash") else "this very file"
+    return f"   ({wide if pattern.endswith((':*', '/**')) and not pattern.startswith('=') else exact})"
 
 
 class NobodyApprover:

@@ -10,6 +10,7 @@ from agent_security.errors import ChangeError
 from agent_security.frontends.ask import TerminalApprover
 from agent_security.frontends.putting_back import undone_lines
 from agent_security.frontends.screen import Screen
+from agent_security.frontends.slash_permissions import permissions
 from agent_security.session import Session
 
 
@@ -57,7 +58,7 @@ def run_slash(line: str, desk: Desk) -> None:
 
 
 def _help(desk: Desk, argument: str) -> None:
-    desk.screen.lines(f"  {f'{row.name} {row.argument}':<18} {row.help}" for row in SLASHES)
+    desk.screen.lines(f"  {f'{row.name} {row.argument}':<24} {row.help}" for row in SLASHES)
     desk.screen.lines(
         ["  Ctrl-C stops the step under way, twice ends the session; Esc Enter starts a new line"]
     )
@@ -152,6 +153,7 @@ def _quit(desk: Desk, argument: str) -> None:
 SLASHES: tuple[Slash, ...] = (
     Slash("/help", "", "this list", _help),
     Slash("/mode", "[MODE]", "show or change the permission mode", _mode),
+    Slash("/permissions", "[revoke N]", "what is allowed, asked and denied; take a grant back", permissions),
     Slash("/tools", "", "the tools the model may use", _tools),
     Slash("/cost", "", "what the session has cost so far", _cost),
     Slash("/undo", "", "put back what the last changing call did", _undo),

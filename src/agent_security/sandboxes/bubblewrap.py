@@ -11,12 +11,15 @@ from agent_security.calls import Origin, Permit, Status, ToolOutput
 from agent_security.changes import read_upper, stage_file
 from agent_security.changeset import ChangeSet
 from agent_security.errors import SandboxError
-from agent_security.ports import Guarantees
+from agent_security.ports import Guarantees, Repository
 from agent_security.sandboxes import lines, process
 from agent_security.sandboxes.etc import HOME
+from agent_security.sandboxes.output import Finished
 from agent_security.sandboxes.parts import Parts
 from agent_security.sandboxes.place import ensure_mount_points
-from agent_security.sandboxes.process import Finished, Running, Stop
+from agent_security.sandboxes.process import Stop
+from agent_security.sandboxes.repository import at_start
+from agent_security.sandboxes.running import Running
 from agent_security.sandboxes.view import CallView, new_view
 from agent_security.sandboxes.worker import Reply, Worker
 
@@ -45,6 +48,11 @@ class BubblewrapSandbox:
         self._views: list[CallView] = []
         self._free_bytes = self._free()
         self._closed = False
+        self._repository = at_start(parts)
+
+    @property
+    def repository(self) -> Repository | None:
+        return self._repository
 
     @property
     def guarantees(self) -> Guarantees:
@@ -134,7 +142,7 @@ class BubblewrapSandbox:
         self._keep_mount_points()
         with lines.for_command(self._parts, view) as line:
             words = ["/bin/bash", "--noprofile", "--norc", "-c", command]
-            running = Running(line, self._parts.bwrap, words, lines.command_env(self._parts))
+            running = Running(line, self._parts.bwrap, words, lines.command_env(self._parts), bash=True)
             return process.run(running, timeout_s=timeout_s, stop=self._stop, watch=self._watch)
 
     def _changes_of(self, view: CallView | None) -> ChangeSet:

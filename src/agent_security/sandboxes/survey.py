@@ -14,6 +14,10 @@ from agent_security.protected_paths import Tier, is_secret_file, run_later
 
 SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__"})
 MOST_ENTRIES = 2_000_000
+PLAIN = (
+    *(".c", ".cc", ".cpp", ".cs", ".css", ".go", ".h", ".hpp", ".html", ".java", ".js", ".jsx", ".kt", ".md"),
+    *(".php", ".png", ".py", ".pyc", ".rb", ".rs", ".rst", ".scala", ".svg", ".swift", ".ts", ".tsx", ".txt"),
+)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GIT_CONFIGS = ("config", "config.worktree")
 
@@ -44,9 +48,17 @@ def survey(
             continue
         if _is_git_config(path):
             found.git_configs.append(path)
-        elif is_secret_file(path) or (hidden is not None and hidden(path)):
+        elif (not is_plain(path) and is_secret_file(path)) or (hidden is not None and hidden(path)):
             found.secrets.append(path)
     return found
+
+
+def is_plain(path: str) -> bool:
+    """Whether a path is one of the many that no row of the secret table can match: it saves the table's cost.
+
+    Plain source and prose, with no hidden part anywhere (`.ssh/x.txt`, `.env.py`), in ASCII.
+    """
+    return path.endswith(PLAIN) and "/." not in path and not path.startswith(".") and path.isascii()
 
 
 def _is_git_config(path: str) -> bool:

@@ -28,6 +28,7 @@ from agent_security.tools.validators import ToolValidator, bounded_schemas
 from agent_security.wiring.choices import (
     chosen_tools,
     context_tokens,
+    effect_limits,
     fresh_credentials,
     provider_for,
     rules_of,
@@ -183,6 +184,8 @@ def _assemble(
         sandboxed=settings.permissions_sandboxed,
         runs_later=settings.permissions_runs_later,
         wall_proven=not sandbox.guarantees.missing(_WALL),
+        limits=effect_limits(settings),
+        repository=sandbox.repository,
         apply=settings.apply,
         tool_timeout_s=settings.tool_timeout,
         llm_timeout_s=settings.llm_timeout,
