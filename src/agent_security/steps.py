@@ -9,6 +9,7 @@ from typing import Any
 from agent_security.calls import Effect, Mode, Origin, Status, ToolCall, ToolOutput, ToolResult
 from agent_security.changes import Applied
 from agent_security.changeset import Change, ChangeSet
+from agent_security.codes import CODES
 from agent_security.decision import Decision, Verdict, allow, deny
 from agent_security.errors import ChangeError
 from agent_security.gates import judge_effects, offers_for
@@ -97,7 +98,9 @@ def _refusal(asked: Decision, answer: Answer) -> Decision:
     if answer.by == "nobody":
         return replace(
             deny(
-                asked.gate, "nobody_to_ask", f"needs approval and nobody is here to give it: {asked.reason}"
+                asked.gate,
+                "nobody_to_ask",
+                f"needs approval and nobody is here to give it: {asked.reason}; do the rest without it",
             ),
             kind=asked.kind,
         )
@@ -226,8 +229,12 @@ def present(call: ToolCall, output: ToolOutput, applied: Applied, session: Sessi
 
 def _notes(applied: Applied) -> list[str]:
     held, conflicts = sorted(applied.held.items()), sorted(applied.conflicts.items())
-    notes = [f"held back, not applied: {attribute(path)} ({code})" for path, code in held]
+    notes = [f"held back, not applied: {attribute(path)} ({_meaning(code)})" for path, code in held]
     return notes + [f"conflict, left alone: {attribute(path)} ({why})" for path, why in conflicts]
+
+
+def _meaning(code: str) -> str:
+    return f"{code}: {CODES[code].meaning}" if code in CODES else code
 
 
 def _record_suspicions(call: ToolCall, output: ToolOutput, session: Session) -> None:

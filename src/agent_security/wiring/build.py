@@ -34,6 +34,7 @@ from agent_security.wiring.choices import (
     rules_of,
 )
 from agent_security.wiring.config_event import config_fields
+from agent_security.wiring.identity import git_identity_of
 from agent_security.wiring.records import end_record, new_record, sandbox_folder, sessions_dir
 from agent_security.wiring.recovery import recover_crashed
 from agent_security.wiring.workspace import (
@@ -134,6 +135,7 @@ def _log_path(parts: _Parts, folder: Path) -> str:
 
 def _request(parts: _Parts, folder: Path, credentials: SessionCredentials) -> SandboxRequest:
     settings = parts.settings
+    user_name, user_email = git_identity_of(home_dir())
     return SandboxRequest(
         workspace=parts.workspace,
         folder=str(private_folder(sandbox_folder(folder))),
@@ -143,6 +145,8 @@ def _request(parts: _Parts, folder: Path, credentials: SessionCredentials) -> Sa
         require=settings.require,
         exec_timeout_s=settings.tool_timeout,
         home=str(home_dir()),
+        user_name=user_name,
+        user_email=user_email,
         state_dir=str(state_dir()),
     )
 
