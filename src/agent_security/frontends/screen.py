@@ -8,6 +8,7 @@ obeyed by rich itself.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 import time
@@ -181,7 +182,12 @@ class Screen:
     @property
     def _width(self) -> int:
         """Columns to fill; off a terminal nothing is wrapped."""
-        return self.console.width if self.console.is_terminal else sys.maxsize
+        if not self.console.is_terminal:
+            return sys.maxsize
+        try:  # the terminal itself: rich says 80 for TERM=dumb, and believes an old COLUMNS
+            return os.get_terminal_size(self.console.file.fileno()).columns or self.console.width
+        except (OSError, ValueError):
+            return self.console.width
 
     def _hanging(self, mark: Text, body: Text) -> None:
         """One line under a mark: what does not fit goes on beneath, indented."""
