@@ -120,7 +120,8 @@ def terminal(
             "LANG": "C.UTF-8",
         }
         told = model or f"script:{folder}/script.json"
-        line = f"export TERM={more_env.get('TERM', 'screen')}; cd {shlex.quote(str(project))} && {PROGRAM} --model {told} {args}; echo exit code: $?; "
+        line = f"export TERM={more_env.get('TERM', 'screen')}; cd {shlex.quote(str(project))} && "
+        line += f"{PROGRAM} --model {told} {args}; echo exit code: $?; "
         line += f'as() {{ {PROGRAM} "$@"; }}; {then} echo all done; read -r _'
         opened = Terminal(folder, f"bash --noprofile --norc -c {shlex.quote(line)}", env | more_env, width)
         try:

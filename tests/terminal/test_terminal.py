@@ -63,8 +63,8 @@ def test_an_ordinary_session() -> None:
         assert not (opened.project / "notes.txt").exists(), "Enter alone is no"
         opened.type("better")
         opened.wait_for("│ +# Better")
-        assert re.search(r"\[(\d+;)*32m\+", opened.screen("-e"))
-        assert re.search(r"\[(\d+;)*31m-", opened.screen("-e"))
+        assert re.search(r"\[32m\S*\+# Better", opened.screen("-e"))
+        assert re.search(r"\[31m\S*-# Title", opened.screen("-e"))
         opened.type("e")
         opened.wait_for("no objection")
         opened.wait_for(CHOICES, count=3)
