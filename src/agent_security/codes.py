@@ -57,6 +57,7 @@ CODES: dict[str, Code] = {
     "secret_file": Code(_C, "a file that holds, by its name, credentials"),
     "second_tier": Code(_Q, "a file that runs when somebody builds, tests or pushes"),
     "many_deletions": Code(_Q, "many files, or a repository's history, are deleted at once"),
+    "deletes_untracked": Code(_Q, "files go whose content git does not hold"),
     "made_executable": Code(_Q, "an existing file becomes a program"),
     "link_out": Code(_N, "a link that leads out of the workspace"),
     "set_id": Code(_N, "a file that would run with another's rights"),

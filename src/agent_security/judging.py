@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from agent_security.calls import Mode
+from agent_security.changes import EffectLimits
 from agent_security.errors import UsageError
 from agent_security.paths import Scope
 from agent_security.permissions import Rules
@@ -38,6 +39,8 @@ def judge_context_for(
     tools: Mapping[str, ToolSpec] | None = None,
     sandboxed: str = "ask",
     wall_proven: bool = False,
+    runs_later: str = "ask",
+    limits: EffectLimits | None = None,
 ) -> JudgeContext:
     """What the gates may know of a call that belongs to no session.
 
@@ -68,6 +71,8 @@ def judge_context_for(
         provenance=provenance,
         sandboxed=sandboxed,
         wall_proven=wall_proven,
+        runs_later=runs_later,
+        limits=limits or EffectLimits(),
     )
 
 

@@ -43,6 +43,10 @@ class Sandbox(Protocol):
     def backend(self) -> str: ...
     @property
     def guarantees(self) -> Guarantees: ...
+    @property
+    def repository(self) -> Repository | None:
+        """What git held at the start; None where the workspace is no repository."""
+
     def run_file_tool(self, permit: Permit, *, timeout_s: float) -> ToolOutput:
         """One request to the file worker. Writes come back as a change set, never as an effect."""
 
@@ -80,6 +84,19 @@ class FileFact:
 class Facts(Protocol):
     def look(self, path: str) -> FileFact:
         """What stands at `path` (absolute, or relative to the workspace). Opens nothing."""
+
+
+class Repository(Protocol):
+    """What the workspace's git held when the session began. Asked inside the wall, believed by digest."""
+
+    def blob_id(self, data: bytes) -> str:
+        """The name git gives these bytes in this repository."""
+
+    def holds(self, wanted: Mapping[str, str]) -> frozenset[str]:
+        """Of path -> blob, the paths where that blob stood in a tree of the refs, as can be proven."""
+
+    def ignored(self, paths: Sequence[str]) -> frozenset[str]:
+        """Those of `paths` that the ignore files name. None where git does not answer."""
 
 
 # --- people -------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_security.calls import Mode, ToolCall
-from agent_security.changes import ChangeStore
+from agent_security.changes import ChangeStore, EffectLimits
 from agent_security.decision import Decision
 from agent_security.paths import Scope
 from agent_security.permissions import Rules
-from agent_security.ports import Approver, AuditSink, Listener, Resolver, Sandbox
+from agent_security.ports import Approver, AuditSink, Listener, Repository, Resolver, Sandbox
 from agent_security.provenance import Provenance
 from agent_security.resource_limits import ContextBudget, CostTracker, IterationCaps
 from agent_security.secret_management import Redactor, SessionCredentials
@@ -44,6 +44,14 @@ class JudgeContext:
     """Run-later paths that were answered, or listed, earlier in this session."""
     plan_needed: bool = False
     """--approve-plan is on and this turn's plan has no approval yet."""
+    limits: EffectLimits = field(default_factory=EffectLimits)
+    """The `changes.*` bounds of one change set."""
+    repository: Repository | None = None
+    """What git held when the session began; None where nobody can be asked."""
+    changed_here: frozenset[str] = frozenset()
+    """Paths that this session has changed."""
+    made_here: Callable[[], frozenset[str]] = frozenset
+    """Those of them that it created; asked where something depends on it."""
 
     @property
     def user_goal(self) -> str:
@@ -110,6 +118,8 @@ class Session:
     sandboxed: str = "ask"
     runs_later: str = "ask"
     wall_proven: bool = False
+    limits: EffectLimits = field(default_factory=EffectLimits)
+    repository: Repository | None = None
     apply: str = "auto"
     tool_timeout_s: float = 120.0
     llm_timeout_s: float = 120.0
@@ -136,4 +146,8 @@ class Session:
             runs_later=self.runs_later,
             seen_later=frozenset(self.tally.runs_later),
             plan_needed=self.plan.required and not self.plan.approved,
+            limits=self.limits,
+            repository=self.repository,
+            changed_here=frozenset(self.tally.files_changed),
+            made_here=self.changes.created,
         )

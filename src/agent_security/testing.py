@@ -16,7 +16,7 @@ from typing import Any
 from agent_security.calls import Mode, Permit, ToolCall, ToolOutput
 from agent_security.changes import ChangeStore
 from agent_security.paths import Scope
-from agent_security.ports import Answer, Guarantees, Question
+from agent_security.ports import Answer, Guarantees, Question, Repository
 from agent_security.providers.scripted import ScriptedProvider
 from agent_security.resource_limits import ContextBudget, CostTracker, IterationCaps
 from agent_security.secret_management import Redactor, SessionCredentials
@@ -49,6 +49,7 @@ class FakeSandbox:
     ran: list[Permit] = field(default_factory=list)
     killed: int = 0
     closed: bool = False
+    repository: Repository | None = None
 
     def run_file_tool(self, permit: Permit, *, timeout_s: float) -> ToolOutput:
         return self._answer(permit)

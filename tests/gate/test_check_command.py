@@ -67,7 +67,6 @@ def test_a_line_that_cannot_be_read_is_an_error_and_the_rest_go_on(line: Any, tm
         {"tool": "read_file", "cwd": 5},
         {"tool": "webfetch", "resolve": ["a"]},
         {"tool": "webfetch", "resolve": {"a": "1.2.3.4"}},
-        {"tool": "change_set", "args": {"changes": []}},
     ],
     ids=str,
 )

@@ -13,7 +13,7 @@ from gate_cases import judged
 from agent_security.calls import Effect, Mode
 from agent_security.codes import Kind
 from agent_security.decision import Verdict
-from agent_security.permissions import mode_verdict, verdict_in_mode
+from agent_security.permissions import Rules, mode_verdict, parse_rule, verdict_in_mode
 
 MODES = (Mode.DEFAULT, Mode.ACCEPT_EDITS, Mode.SKIP)
 
@@ -37,6 +37,20 @@ ROWS: list[tuple[str, str, dict[str, Any], tuple[str, str, str], str]] = [
     ("confirm: first tier", "write_file", {"path": ".git/hooks/x", "content": "x"}, (ASK, ASK, NO), C),
     ("question: second tier", "write_file", {"path": "Makefile", "content": "x"}, (ASK, ASK, RUN), Q),
     ("question: chmod +x", "run_bash", {"command": "chmod +x a.sh"}, (ASK, ASK, RUN), Q),
+    ("READ in scope", "glob_files", {"pattern": "*"}, (RUN, RUN, RUN), NONE),
+    ("PLAN", "todo_write", {"todos": []}, (RUN, RUN, RUN), NONE),
+    ("PLAN", "scratchpad_write", {"content": "x"}, (RUN, RUN, RUN), NONE),
+    ("read-only command", "run_bash", {"command": "git status"}, (RUN, RUN, RUN), NONE),
+    ("confirm: destructive git", "run_bash", {"command": "git reset --hard"}, (ASK, ASK, NO), C),
+    ("confirm: destructive git", "run_bash", {"command": "git clean -fd"}, (ASK, ASK, NO), C),
+    ("confirm: code from an address", "run_bash", {"command": "pip install https://a.example/x.whl"},
+     (ASK, ASK, NO), C),
+    ("confirm: emptied file", "write_file", {"path": "a.txt", "content": ""}, (ASK, ASK, NO), C),
+    ("confirm: unparsable", "run_bash", {"command": "echo 'a"}, (ASK, ASK, NO), C),
+    ("confirm: known at run time", "run_bash", {"command": "$X a"}, (ASK, ASK, NO), C),
+    ("question: second tier", "edit_file", {"path": "conftest.py", "old_string": "a", "new_string": "b"},
+     (ASK, ASK, RUN), Q),
+    ("hard policy", "write_file", {"path": "../x", "content": "x"}, (NO, NO, NO), NONE),
     ("hard policy", "read_file", {"path": "/etc/passwd"}, (NO, NO, NO), NONE),
     ("hard policy", "run_bash", {"command": "sudo id"}, (NO, NO, NO), NONE),
     ("hard policy", "webfetch", {"url": "http://169.254.169.254/"}, (NO, NO, NO), NONE),
@@ -51,7 +65,7 @@ def cells() -> Iterator[Any]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    for name in ("a.txt", ".env", "a.sh", "src/x"):
+    for name in ("a.txt", ".env", "a.sh", "src/x", "conftest.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("a\n")
     (tmp_path / ".git/hooks").mkdir(parents=True)
@@ -124,3 +138,56 @@ def test_the_plan_is_asked_first_in_every_mode_and_only_for_actions(workspace: P
         assert write.verdict is Verdict.ASK
         assert "plan_first" in {question.code for question in write.questions}
         assert read.allowed
+
+
+# --- the rows that depend on what else is set --------------------------------------------------------
+
+HOST = {"url": "https://a.example/x"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", ["named by the person", "opened"])
+def test_a_host_the_person_named_or_opened_runs_in_every_mode(how: str, mode: Mode, workspace: Path) -> None:
+    goals = ("read https://a.example/x",)
+    more = {"open_hosts": ("a.example",), "goals": goals} if how == "opened" else {"goals": goals}
+    assert judged("webfetch", HOST, workspace, mode=mode, **more).allowed
+
+
+@pytest.mark.parametrize(("mode", "answer"), list(zip(MODES, (ASK, ASK, NO), strict=True)))
+def test_a_lifted_binary_is_confirmed_and_refused_where_nobody_is_asked(
+    mode: Mode, answer: str, workspace: Path
+) -> None:
+    command = {"command": "curl https://a.example/x"}
+    more = {"open_hosts": ("a.example",), "goals": (command["command"],)}
+    assert judged("run_bash", command, workspace, mode=mode, **more).word == NO
+    lifted = judged("run_bash", command, workspace, mode=mode, permitted_binaries=frozenset({"curl"}), **more)
+    assert lifted.word == answer
+    assert "lifted_binary" in {step.code for step in lifted.trail}
+
+
+@pytest.mark.parametrize(("mode", "answer"), list(zip(MODES, (ASK, ASK, RUN), strict=True)))
+def test_drift_of_intent_is_a_question_and_recorded_where_nobody_is_asked(
+    mode: Mode, answer: str, workspace: Path
+) -> None:
+    (workspace / "lib").mkdir()
+    call = {"path": "lib/.npmrc.md", "content": "x"}
+    decision = judged("write_file", call, workspace, mode=mode, goals=("fix the test",))
+    drift = [step for step in decision.trail if step.gate == "intent"]
+    assert [(step.word, step.code) for step in drift] == [(answer, "intent_drift")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("write_file", {"path": "new.txt", "content": "x"}),
+        ("run_bash", {"command": "make"}),
+        ("webfetch", HOST),
+    ],
+)
+def test_deny_and_ask_rules_hold_in_every_mode(
+    tool: str, args: dict[str, Any], mode: Mode, workspace: Path
+) -> None:
+    for action, word in (("deny", NO), ("ask", ASK)):
+        rules = Rules(**{action: (parse_rule(tool, action, "test"),)})
+        assert judged(tool, args, workspace, mode=mode, rules=rules, goals=("a.example",)).word == word

@@ -94,7 +94,7 @@ def test_what_a_command_did_is_asked_about_and_held_back() -> None:
         assert f"os.system('{hook}; touch ok')" in re.sub(r"\n┆ ", "", shown)
         opened.type("a")
         shown = opened.wait_for("Enter for none")
-        assert "exactly the command above" in shown
+        assert "this very line" in shown
         opened.type("1")
         shown = opened.wait_for(CHOICES, count=2)
         assert "│ +evil" in shown

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from agent_security.calls import Permit, ToolCall, ToolOutput
 from agent_security.decision import allow
 from agent_security.ports import Sandbox
 from agent_security.sandboxes import SandboxRequest, open_sandbox
+from agent_security.sandboxes.removal import remove_tree
 
 NOBODY = 65534
 CANARY = "canary-" + "of-the-person"
@@ -93,7 +93,8 @@ class Project:
         return self.run("python3 probe.py")
 
 
-def _new(owner: int) -> Iterator[Project]:
+def new_project(owner: int) -> Iterator[Project]:
+    """A project of one owner, removed with its walls afterwards."""
     base = Path(os.path.realpath(tempfile.mkdtemp(prefix="walls-")))
     base.chmod(0o755)
     project = Project(base, owner)
@@ -107,13 +108,14 @@ def _new(owner: int) -> Iterator[Project]:
     finally:
         for sandbox in project.sandboxes:
             sandbox.close()
-        shutil.rmtree(base)
+        remove_tree(str(base))
+        assert not base.exists()
 
 
 @pytest.fixture
 def project() -> Iterator[Project]:
     """A project of the user who runs the tests."""
-    yield from _new(os.geteuid())
+    yield from new_project(os.geteuid())
 
 
 @pytest.fixture(params=["own", "of another user"])
@@ -121,7 +123,7 @@ def any_project(request: pytest.FixtureRequest) -> Iterator[Project]:
     """The same, and as root also one of an ordinary user, whom the sandbox has to become."""
     if request.param != "own" and os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    yield from _new(os.geteuid() if request.param == "own" else NOBODY)
+    yield from new_project(os.geteuid() if request.param == "own" else NOBODY)
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from agent_security.changeset import Node
+from agent_security.protected_paths import KEY_FILES, SECRET_FILES, is_secret_file
+from agent_security.sandboxes.survey import is_plain
 
 SECRET = "the-" + "secret-value"
 
@@ -183,3 +185,11 @@ def test_a_failed_command_that_speaks_of_a_masked_file_gets_one_line(project: An
 def test_installed_packages_are_not_masked(project: Any, folder: str) -> None:
     project.write(f"{folder}/cacert.pem", "public\n")
     assert project.run(f"cat {folder}/cacert.pem").text == "public\n"
+
+
+def test_the_short_cut_of_the_survey_passes_no_secret_file_by() -> None:
+    for pattern in (*SECRET_FILES, *KEY_FILES):
+        for filling in ("", "x", "x.py", "x.txt"):
+            path = pattern.replace("*", filling) + ("x.txt" if pattern.endswith("/") else "")
+            assert not (is_plain(path) and is_secret_file(path)), path
+            assert not (is_plain(f"a/{path}") and is_secret_file(f"a/{path}")), path

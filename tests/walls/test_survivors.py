@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -136,3 +140,67 @@ def test_a_very_deep_tree_is_removed(project: Any) -> None:
     root = project.sandbox._parts.place.root
     project.sandbox.close()
     assert not os.path.exists(root)
+
+
+HARNESS = """
+import json, sys
+from agent_security.calls import Permit, ToolCall
+from agent_security.decision import allow
+from agent_security.sandboxes import SandboxRequest, open_sandbox
+tree, state, home, command = sys.argv[1:]
+sandbox = open_sandbox(SandboxRequest(tree, state, home=home))
+permit = Permit(ToolCall("c", "run_bash", json.dumps({"command": command})), allow("test"), "sandbox")
+print("ready", flush=True)
+sandbox.run_command(permit, timeout_s=600)
+"""
+
+
+@pytest.mark.parametrize("moment", ["as it starts", "while it runs"])
+def test_a_killed_harness_leaves_no_process_behind(any_project: Any, marker: str, moment: str) -> None:
+    """As it starts, bwrap has not yet tied its processes to their parents; the command must not begin then.
+
+    A bwrap may be left waiting for a parent that is gone, for ever idle: it is no command, and ended here.
+    """
+    command = f"setsid sleep {marker} & sleep {marker}"
+    any_project.state.mkdir(mode=0o755)  # within reach of the owner, so that what is left lies in it
+    places = [str(any_project.tree), str(any_project.state), str(any_project.home)]
+    harness = subprocess.Popen([sys.executable, "-c", HARNESS, *places, command], stdout=subprocess.PIPE)
+    wanted = "bwrap" if moment == "as it starts" else f"sleep\0{marker}"
+    try:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == b"ready\n"
+        assert _eventually(lambda: any(wanted in _line_of(one) for one in _alive(marker)))
+    finally:
+        harness.kill()
+        harness.communicate()
+    assert _eventually(lambda: all(_is_idle_bwrap(one) for one in _alive(marker)))
+    for left in _alive(marker):
+        os.kill(int(left), signal.SIGKILL)
+
+
+def _is_idle_bwrap(pid: str) -> bool:
+    """Whether it is a bwrap before its filter, without a child."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            unfiltered = "Seccomp:\t0" in file.read()
+    except OSError:
+        return True
+    return "bwrap" in _line_of(pid) and not children and unfiltered
+
+
+def _line_of(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _eventually(holds: Callable[[], bool], within_s: float = 30) -> bool:
+    deadline = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+    return True

@@ -11,7 +11,8 @@ import pytest
 from agent_security.errors import DockerSandboxError, SandboxTimeout
 from agent_security.sandboxes import lines
 from agent_security.sandboxes import worker as worker_module
-from agent_security.sandboxes.process import Running, Stop
+from agent_security.sandboxes.process import Stop, run
+from agent_security.sandboxes.running import Running
 from agent_security.sandboxes.worker import Worker, parse_reply
 
 GOOD = b'{"ok": true, "text": "fine"}'
@@ -44,6 +45,7 @@ def forger(project: Any) -> Any:
     made.stop.close()
 
 
+FORGE = f"echo '{GOOD.decode().replace('fine', 'forged')}'"
 SAY = f"read line; echo '{GOOD.decode()}'"
 
 
@@ -55,7 +57,7 @@ def test_one_line_answers_one_request(forger: Any) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        f"read line; printf '%s\\n%s\\n' '{GOOD.decode()}' '{GOOD.decode()}'; sleep 100",
+        f"read line; printf '%s\\n%s\\n' '{GOOD.decode()}' '{GOOD.decode()}' >/tmp/x; cat /tmp/x; sleep 100",
         "read line; echo 'no JSON'; sleep 100",
         "read line; echo '[]'; sleep 100",
         'read line; echo \'{"ok": 1, "text": "x"}\'; sleep 100',
@@ -71,7 +73,7 @@ def test_an_odd_reply_ends_the_worker_and_the_next_call_starts_another(forger: A
 
 
 def test_a_line_nobody_asked_for_ends_the_worker(forger: Any) -> None:
-    assert forger.ask(f"{SAY}; echo '{GOOD.decode().replace('fine', 'forged')}'; sleep 100").text == "fine"
+    assert forger.ask(f"{SAY}; read -t 0.2 wait; {FORGE}; sleep 100").text == "fine"
     running = forger.worker._running
     os.set_blocking(running.stdout, False)
     worker_module.select.select([running.stdout], [], [], 20)
@@ -124,8 +126,6 @@ def test_the_worker_cannot_write_the_tree_and_sees_no_session_home(project: Any)
         script = f"touch {project.tree}/x; ls -A /home/agent /tmp | wc -l; echo end"
         running = Running(line, parts.bwrap, ["/bin/bash", "-c", script], lines.bare_env())
         stop = Stop()
-        from agent_security.sandboxes.process import run
-
         text = run(running, timeout_s=30, stop=stop).output.text()
         stop.close()
     assert "note" not in text

@@ -10,6 +10,7 @@ from agent_security.changes.effects import EffectLimits, Finding, judge_change_s
 from agent_security.changes.git_config import inert_change
 from agent_security.changes.git_merge import mask_config, merge_config
 from agent_security.changes.held import NEVER_APPLIED, HeldChange
+from agent_security.changes.known import GitMemory
 from agent_security.changes.results import Applied, Past, Undone
 from agent_security.changes.staging import stage_file
 from agent_security.changes.store import ChangeStore
@@ -21,6 +22,7 @@ __all__ = [
     "ChangeStore",
     "EffectLimits",
     "Finding",
+    "GitMemory",
     "HeldChange",
     "Past",
     "Undone",

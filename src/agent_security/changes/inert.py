@@ -8,7 +8,7 @@ import re
 
 from agent_security.changes.git_config import ConfigProblem, Parsed, inert_change
 from agent_security.changeset import Change, ChangeKind, ChangeSet, Node
-from agent_security.descriptors import open_root, read_regular
+from agent_security.descriptors import lstat, open_root, read_regular
 
 _MAX_BYTES = 1024 * 1024
 _TODO_RUNS = re.compile(rb"^\s*(?:exec|x)\s", re.MULTILINE)
@@ -32,6 +32,15 @@ class Before:
             return b""
         except (OSError, ValueError):
             return None
+
+    def same_file(self, change: Change) -> bool:
+        """Whether a file was only written again: the same bytes, and no program that was none before."""
+        old = self.old(change.path)
+        if not old or change.node is not Node.FILE or old != self.new(change):
+            return False
+        found = lstat(self._fd, change.path)
+        gained = (change.mode or 0) & 0o111 & ~(found.st_mode if found else 0)
+        return not gained
 
     def new(self, change: Change) -> bytes | None:
         if change.kind is ChangeKind.DELETED:
@@ -65,6 +74,8 @@ def is_inert(change: Change, path: str, before: Before) -> bool:
     name = path.rpartition("/")[2]
     if change.node is Node.OTHER:
         return False
+    if change.kind is ChangeKind.CHANGED and before.same_file(change):
+        return True
     if inside and "hooks/" in inside and name.endswith(".sample") and change.node is Node.FILE:
         return True
     if inside and name in ("config", "config.worktree"):
@@ -113,17 +124,6 @@ def _points_home(path: str, data: bytes, before: Before) -> bool:
     else:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     return (
-        re.fullmatch(r"(?:(?!\.\.)[^/]+/)*?\.git/(?:modules|worktrees)/(?:(?!\.\.)[^/]+/?)+", target)
+        re.fullmatch(r"(?:(?!\.\.)[^/]+/)*?\.git/(?:modules/(?:(?!\.\.)[^/]+/?)+|worktrees/[^/]+/?)", target)
         is not None
     )
-
-
-def hooks_folder(config: bytes | None) -> str:
-    """The folder of the workspace that `core.hooksPath` names, or ""."""
-    try:
-        values = Parsed(config or b"").values().get("core.hookspath", [])
-    except ConfigProblem:
-        return ""
-    folder = posixpath.normpath(values[-1] or "") if values else ""
-    inside = folder and not posixpath.isabs(folder) and folder.partition("/")[0] not in (".", "..", "~")
-    return folder if inside else ""

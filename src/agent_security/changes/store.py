@@ -205,6 +205,14 @@ class ChangeStore:
         standing = self._bench.journal.standing()
         return tuple(_past(step, standing) for step in standing if step.kind == "apply")
 
+    def created(self) -> frozenset[str]:
+        """The paths that were not there when this session first touched them."""
+        first: dict[str, bool] = {}
+        for step in self._bench.journal.standing():
+            for number in sorted(step.done):
+                first.setdefault(step.ops[number].path, step.ops[number].was is None)
+        return frozenset(path for path, new in first.items() if new)
+
     def keep(self) -> None:
         """The person keeps the work: `cleanup` may remove the old bytes (D15)."""
         with self._bench.locked(), open(self._keep_mark, "w", encoding="ascii"):

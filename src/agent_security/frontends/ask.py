@@ -17,7 +17,13 @@ from agent_security.calls import Effect
 from agent_security.decision import Kind
 from agent_security.frontends.interrupts import Interrupts
 from agent_security.frontends.lines import title
-from agent_security.frontends.questions import details, explanation, heading, shows_diff
+from agent_security.frontends.questions import (
+    details,
+    explanation,
+    heading,
+    held_back_lines,
+    shows_diff,
+)
 from agent_security.frontends.screen import Screen
 from agent_security.ports import Answer, Question
 from agent_security.session import Session
@@ -93,6 +99,7 @@ class TerminalApprover:
         self._screen.question(heading(question), shown, diff=diff)
         if question.changes:
             self._screen.lines([f"  done by: {title(question.call)}"], "dim")
+        self._screen.lines(held_back_lines(question.changes))
         if sandboxed:
             self._screen.lines(["  s: yes, and from now on run unasked every command that the wall confines"])
         for _ in range(TRIES):
@@ -169,15 +176,22 @@ def _choices(question: Question, sandboxed: bool) -> str:
 
 
 def _shown_rule(rule: str) -> str:
-    """A rule, and in words how wide it is where the rule itself does not say."""
+    """A rule, cut where the command stands above anyway, and in words how wide it is."""
+    exact = rule.startswith("Bash(=") and len(rule) > RULE_CHARS
+    bound = f"Bash(=…){_BOUND}…" if _BOUND in rule else "Bash(=…)"
+    return f"{bound if exact else rule}{_width(rule)}"
+
+
+def _width(rule: str) -> str:
+    """In words, how wide a rule is; a rule alone would have to be read."""
+    pattern = rule.partition("(")[2].partition(")")[0]
     if rule == "Bash":
-        return "Bash   (every command; the wall confines them)"
-    if rule == "Edit":
-        return "Edit   (every file of the project)"
-    if rule.startswith("Bash(=") and len(rule) > RULE_CHARS:
-        bound = ", its scripts as they are now" if _BOUND in rule else ""
-        return f"Bash(=…)   (exactly the command above{bound})"
-    return rule
+        return "   (every command; the wall confines them)"
+    if not pattern:
+        return "   (every call of this tool)"
+    wide = "every command that begins so" if rule.startswith("Bash") else "everything in this folder"
+    exact = "this very line" if rule.startswith("Bash") else "this very file"
+    return f"   ({wide if pattern.endswith((':*', '/**')) and not pattern.startswith('=') else exact})"
 
 
 class NobodyApprover:

@@ -10,20 +10,28 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import click
 
-from agent_security.calls import ToolCall
-from agent_security.decision import Decision
+from agent_security.calls import Mode, ToolCall
+from agent_security.decision import Decision, deny, strictest
 from agent_security.errors import AgentSecurityError, UsageError
+from agent_security.frontends.change_lines import TOOL as CHANGE_SET
+from agent_security.frontends.change_lines import judge_dry
 from agent_security.gates import judge_call
+from agent_security.gates.arguments import read_arguments
 from agent_security.judging import judge_context_for
 from agent_security.net import host_of
 from agent_security.permissions import Rules
 from agent_security.ports import Resolver
+from agent_security.session import JudgeContext
+from agent_security.settings import Settings
+from agent_security.wiring.choices import settings_for
+from agent_security.wiring.dry import context_from
 
-__all__ = ["LineError", "Output", "answer_line", "as_json", "command", "run"]
+__all__ = ["Judging", "LineError", "Output", "answer_line", "as_json", "command", "judge_one", "run"]
 
 _MAX_LINE_CHARS = 32 * 1024 * 1024
 _FIELDS: dict[str, type] = {
@@ -44,6 +52,24 @@ class Output(Protocol):
     def flush(self) -> object: ...
 
 
+@dataclass
+class Judging:
+    """How the lines of one run are judged. Settings are read once for each workspace and mode."""
+
+    offline: bool
+    rules: Rules | None
+    cwd: str
+    own_settings: bool = False
+    walled: bool = False
+    _read: dict[tuple[str, str], Settings] = field(default_factory=dict)
+
+    def settings(self, cwd: str, mode: str) -> Settings:
+        """As a session in `cwd` would be given them. Raises SettingsError, for a mode above a ceiling too."""
+        if (cwd, mode) not in self._read:
+            self._read[cwd, mode] = settings_for(cwd, {"mode": mode or None})
+        return self._read[cwd, mode]
+
+
 class LineError(UsageError):
     """Why one line cannot be judged. `line_id` is its id, where it could be read."""
 
@@ -59,17 +85,21 @@ def run(
     offline: bool = False,
     rules: Rules | None = None,
     cwd: str = "",
+    own_settings: bool = False,
+    walled: bool = False,
 ) -> int:
     """Answer every line, in order, each as soon as it is judged. Returns the exit code: 0, or 2.
 
-    `cwd` is the workspace of lines that name none; "" is the current directory.
+    `cwd` is the workspace of lines that name none; "" is the current directory. `own_settings`: under
+    the person's settings and the project's, as a session there; else under `rules` alone.
     """
+    how = Judging(offline, rules, cwd or os.getcwd(), own_settings, walled)
     code = 0
     for line in stdin:
         if not line.strip():
             continue
         try:
-            answer = answer_line(line, offline=offline, rules=rules, cwd=cwd or os.getcwd())
+            answer = answer_line(line, how)
         except LineError as error:
             answer, code = {"id": error.line_id, "error": str(error)}, 2
         stdout.write(json.dumps(answer) + "\n")
@@ -77,27 +107,57 @@ def run(
     return code
 
 
-def answer_line(
-    line: bytes | str, *, offline: bool = False, rules: Rules | None = None, cwd: str
-) -> dict[str, Any]:
+def answer_line(line: bytes | str, how: Judging) -> dict[str, Any]:
     """One answer. Raises LineError where the line cannot be judged at all."""
     fields = _read(line)
     call = ToolCall(_call_id(fields), fields["tool"], _args_json(fields))
-    if call.name == "change_set":
-        raise LineError("change_set: judging change sets dry is not built yet", fields.get("id"))
     try:
-        context = judge_context_for(
-            fields.get("cwd") or cwd,
-            fields.get("home") or "",
-            fields.get("mode") or "default",
-            goals=(fields["user_goal"],) if fields.get("user_goal") else (),
-            scratchpad=fields.get("scratchpad") or "",
-            rules=rules,
-            resolver=_resolver(fields, offline=offline),
-        )
-        return {"id": fields.get("id"), **as_json(judge_call(call, context))}
+        context, apply = _context(fields, how)
+        decision = judge_one(call, context, apply)
+        return {"id": fields.get("id"), **as_json(decision)}
     except (AgentSecurityError, OSError, ValueError) as error:
         raise LineError(str(error), fields.get("id")) from error
+
+
+def judge_one(call: ToolCall, context: JudgeContext, apply: str = "auto") -> Decision:
+    """A tool call by the gates, a change set by its effects."""
+    if call.name != CHANGE_SET:
+        return judge_call(call, context)
+    args, problem = read_arguments(call.args_json)
+    if problem:
+        return strictest([deny("validation", "bad_arguments", problem)])
+    return judge_dry(args, context, apply)
+
+
+def _context(fields: Mapping[str, Any], how: Judging) -> tuple[JudgeContext, str]:
+    """What the gates may know of one line, and `--apply`."""
+    cwd, home, mode = fields.get("cwd") or how.cwd, fields.get("home") or "", fields.get("mode") or ""
+    resolver = _resolver(fields, offline=how.offline)
+    goals = (fields["user_goal"],) if fields.get("user_goal") else ()
+    scratchpad = fields.get("scratchpad") or ""
+    if not how.own_settings:
+        context = judge_context_for(
+            cwd,
+            home,
+            mode or Mode.DEFAULT,
+            goals=goals,
+            scratchpad=scratchpad,
+            rules=how.rules,
+            resolver=resolver,
+            wall_proven=how.walled,
+        )
+        return context, "auto"
+    settings = how.settings(cwd, mode)
+    context = context_from(
+        settings,
+        cwd,
+        home=home,
+        goals=goals,
+        scratchpad=scratchpad,
+        resolver=resolver,
+        walled=how.walled,
+    )
+    return context, settings.apply
 
 
 def as_json(decision: Decision) -> dict[str, Any]:
@@ -184,6 +244,10 @@ def _resolver(fields: Mapping[str, Any], *, offline: bool) -> Resolver | None:
 
 @click.command(name="check")
 @click.option("--offline", is_flag=True, help="A name without an answer in `resolve` is a failure, so deny.")
-def command(offline: bool) -> None:
-    """Judge tool calls without running them: JSON lines in, JSON lines out."""
-    raise SystemExit(run(sys.stdin.buffer, sys.stdout, offline=offline))
+@click.option("--no-settings", is_flag=True, help="Shipped defaults, without your settings and rules.")
+@click.option("--walled", is_flag=True, help="Judge as behind a proven wall.")
+def command(offline: bool, no_settings: bool, walled: bool) -> None:
+    """Judge tool calls and change sets without running them: JSON lines in, JSON lines out."""
+    raise SystemExit(
+        run(sys.stdin.buffer, sys.stdout, offline=offline, own_settings=not no_settings, walled=walled)
+    )

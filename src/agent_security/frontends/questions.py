@@ -10,12 +10,15 @@ import os
 from typing import Any
 
 from agent_security.calls import ToolCall
+from agent_security.changeset import Change, ChangeKind, ChangeSet, Node
 from agent_security.decision import Decision, Kind, Verdict
 from agent_security.descriptors import open_root, read_regular
 from agent_security.pipeline import decide
 from agent_security.ports import Question
 from agent_security.session import Session
 
+MOST_NAMED = 40
+_SIGN = {ChangeKind.CREATED: "+", ChangeKind.CHANGED: "~", ChangeKind.DELETED: "-", ChangeKind.MODE: "~"}
 MAX_READ_BYTES = 1_048_576
 _WRITES = ("write_file", "edit_file")
 
@@ -45,6 +48,26 @@ def details(question: Question, session: Session | None) -> str:
     if question.asked.gate == "plan" and session is not None:
         return f"{_plan(session)}\n\nfirst call:\n{_call(question.call, session)}"
     return _call(question.call, session)
+
+
+def held_back_lines(changes: ChangeSet) -> list[str]:
+    """What a no holds back, one line a file; a diff alone would not name what has no text."""
+    if not changes:
+        return []
+    rows = [
+        f"  {_SIGN[change.kind]} {change.path}{_about(change)}" for change in changes.changes[:MOST_NAMED]
+    ]
+    if len(changes) > MOST_NAMED:
+        rows.append(f"  … and {len(changes) - MOST_NAMED} more")
+    return [f"  a no holds back {len(changes)} of this call's changes; the rest is applied:", *rows]
+
+
+def _about(change: Change) -> str:
+    if change.target is not None:
+        return f" -> {change.target}"
+    if change.kind is ChangeKind.DELETED or change.node is not Node.FILE:
+        return f"  ({change.kind} {change.node})"
+    return f"  ({change.kind}, {change.size_bytes} bytes{f', mode {change.mode:04o}' if change.mode else ''})"
 
 
 def _plan(session: Session) -> str:

@@ -12,6 +12,7 @@ from agent_security.frontends.ask import TerminalApprover
 from agent_security.frontends.lines import held_lines
 from agent_security.frontends.putting_back import undone_lines
 from agent_security.frontends.screen import Screen
+from agent_security.frontends.slash_permissions import permissions
 from agent_security.session import Session
 
 
@@ -61,7 +62,7 @@ def run_slash(line: str, desk: Desk) -> None:
 
 
 def _help(desk: Desk, argument: str) -> None:
-    desk.screen.lines(f"  {f'{row.name} {row.argument}':<18} {row.help}" for row in SLASHES)
+    desk.screen.lines(f"  {f'{row.name} {row.argument}':<24} {row.help}" for row in SLASHES)
     desk.screen.lines(
         ["  Ctrl-C stops the step under way, twice ends the session, as Ctrl-D does; Esc Enter: a new line"]
     )
@@ -154,6 +155,7 @@ def _quit(desk: Desk, argument: str) -> None:
 SLASHES: tuple[Slash, ...] = (
     Slash("/help", "", "this list", _help),
     Slash("/mode", "[MODE]", "show or change the permission mode", _mode),
+    Slash("/permissions", "[revoke N]", "what is allowed, asked and denied; take a grant back", permissions),
     Slash("/tools", "", "the tools the model may use", _tools),
     Slash("/cost", "", "what the session has cost so far", _cost),
     Slash("/undo", "", "put back what the last changing call did", _undo),

@@ -43,7 +43,7 @@ COMMANDS: tuple[Row, ...] = (
     Row("rollback", f"{_HERE}.rollback:command", "Put back what a session changed, after a crash too."),
     Row("doctor", f"{_HERE}.doctor:command", "Tell what this machine can enforce, and what is missing."),
     Row("completion", f"{_HERE}.completion:command", "Print the completion script of bash, zsh or fish."),
-    Row("rules", "", "List, add, remove and test permission rules."),
+    Row("rules", f"{_HERE}.rules:command", "List, add, remove and test permission rules."),
     Row("redteam", "", "Run the attack suite against your own settings."),
     Row("hook", "", "Put the gates in front of another agent's tool calls."),
     Row("stop", "", "Stop a running session from another terminal."),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from agent_security.changes import Finding, judge_change_set
+from agent_security.changes import Finding, GitMemory, judge_change_set
 from agent_security.changeset import ChangeSet
 from agent_security.codes import CODES, Kind
 from agent_security.decision import Decision, Verdict, allow, ask, deny
@@ -84,10 +84,25 @@ def _by_rule(changes: ChangeSet, context: JudgeContext) -> list[Judged]:
 def _by_finding(changes: ChangeSet, context: JudgeContext) -> list[Judged]:
     workspace_fd = open_root(context.scope.working_dir)
     try:
-        findings = judge_change_set(changes, workspace_fd=workspace_fd)
+        memory = _memory(changes, workspace_fd, context)
+        findings = judge_change_set(
+            changes,
+            workspace_fd=workspace_fd,
+            limits=context.limits,
+            known=memory.known if memory else None,
+            lost=memory.lost if memory else None,
+        )
     finally:
         os.close(workspace_fd)
     return [_judged(finding, context) for finding in findings]
+
+
+def _memory(changes: ChangeSet, workspace_fd: int, context: JudgeContext) -> GitMemory | None:
+    """What git held at session start, where there is a repository that can be asked."""
+    if context.repository is None:
+        return None
+    made, changed = context.made_here, context.changed_here
+    return GitMemory(changes, workspace_fd, context.repository, made_here=made, changed_here=changed)
 
 
 def _judged(finding: Finding, context: JudgeContext) -> Judged:

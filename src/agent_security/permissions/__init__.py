@@ -106,6 +106,10 @@ class Rules:
             raise SettingsError(f"session: {rule_text!r} is not about {call.name}")
         return replace(self, allow=(*self.allow, rule))
 
+    def without(self, grant: Rule) -> Rules:
+        """The pool with one allow rule less: a grant that is taken back."""
+        return replace(self, allow=tuple(rule for rule in self.allow if rule is not grant))
+
 
 def _first_covering(rules: Sequence[Rule], text: str, scope: Scope, free: Free) -> Rule | None:
     """An allow rule for the very line, or one for each of its commands."""

@@ -10,6 +10,8 @@ from typing import Any
 
 from agent_security.errors import SandboxUnavailable
 
+_CAP_CHOWN, _CAP_SETGID, _CAP_SETUID = 0, 6, 7
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -56,7 +58,19 @@ def identity_for(workspace: str) -> Identity:
             f"{workspace} belongs to uid {found.st_uid}, and this session runs as uid {os.geteuid()}",
             f"run it as the owner, or: sudo chown -R {os.geteuid()} {workspace}",
         )
+    if not _may_switch():
+        raise SandboxUnavailable(
+            f"{workspace} belongs to uid {found.st_uid}, and this root may not become another user",
+            "give the container CAP_SETUID, CAP_SETGID and CAP_CHOWN, or start it as the owner",
+        )
     return Identity(found.st_uid, _group_of(found), switch=True)
+
+
+def _may_switch() -> bool:
+    """Whether root here has the three capabilities that becoming an owner takes."""
+    with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+        effective = next((int(line.split()[1], 16) for line in file if line.startswith("CapEff:")), 0)
+    return all(effective >> bit & 1 for bit in (_CAP_CHOWN, _CAP_SETGID, _CAP_SETUID))
 
 
 def _group_of(found: os.stat_result) -> int:

@@ -23,6 +23,8 @@ COMMAND_ENV = {
     "PIP_NO_INPUT": "1",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "DEBIAN_FRONTEND": "noninteractive",
+    # its leak search attaches to the program by ptrace, which the filter refuses: the program would fail
+    "ASAN_OPTIONS": "detect_leaks=0",
     # compiled files stay out of the tree, and so out of the change sets, and last for the session
     "PYTHONPYCACHEPREFIX": "/tmp/.pycache",
 }
@@ -52,7 +54,7 @@ def for_command(parts: Parts, view: CallView | None) -> Line:
     line.add("--bind", parts.place.home, HOME)
     for folder, name in parts.toolchains.stores:
         _add_store(line, folder, f"{HOME}/{name}", overlay=parts.overlay)
-    _add_beside(line, parts)
+    _add_beside(line, parts, overlay=parts.overlay)
     if view is not None:
         view.mount(line, parts.workspace, parts.mask.layer)
     else:
@@ -81,13 +83,19 @@ def _add_store(line: Line, folder: str, dest: str, *, overlay: bool) -> None:
         line.read_only(folder, dest)
 
 
-def _add_beside(line: Line, parts: Parts) -> None:
-    for folder in parts.toolchains.mounts:
-        line.read_only(folder)
-    for folder in parts.request.added_dirs:
-        line.read_only(folder)
+def _add_beside(line: Line, parts: Parts, *, overlay: bool = False) -> None:
+    """The folders beside the workspace, read-only.
+
+    A read-only mount still lets a socket be connected to and a FIFO be written; below an overlay
+    both are other objects than the host's, and lead nowhere.
+    """
+    common = (parts.gitdir.common,) if parts.gitdir is not None else ()
+    for folder in (*parts.toolchains.mounts, *parts.request.added_dirs, *common):
+        if overlay:
+            line.add("--overlay-src", folder, "--overlay-src", parts.place.empty, "--ro-overlay", folder)
+        else:
+            line.read_only(folder)
     if parts.gitdir is not None:
-        line.read_only(parts.gitdir.common)
         for path, cleaned in parts.gitdir.configs:
             line.add("--ro-bind-data", line.data(cleaned), path)
 
@@ -99,13 +107,19 @@ def _add_tree_itself(line: Line, parts: Parts) -> None:
     """
     workspace = parts.workspace
     line.add("--bind", workspace, workspace)
-    git_folders = {path[: path.index("/")] for path in parts.run_later if path.startswith(".git/")}
+    git_folders = {before + ".git" for path in parts.run_later for before, _ in _parted_at_git(path)}
     for folder in sorted(git_folders):
         line.add("--bind", f"{workspace}/{folder}", f"{workspace}/{folder}")
     for path in parts.run_later:
         if path not in parts.mask.contents and path != ".git" and os.path.exists(f"{workspace}/{path}"):
             line.read_only(f"{workspace}/{path}")
     _add_masked_files(line, parts)
+
+
+def _parted_at_git(path: str) -> list[tuple[str, str]]:
+    """`sub/.git/hooks` as [("sub/", "hooks")]; [] for a path outside any repository's own folder."""
+    before, found, after = f"/{path}".partition("/.git/")
+    return [(before[1:] + "/" if before else "", after)] if found else []
 
 
 def _add_masked_files(line: Line, parts: Parts) -> None:

@@ -1,177 +1,19 @@
-"""Start one sandbox, read what it says as it comes, and end every process of it (DESIGN §3.1, D9).
-
-A sandbox is one process namespace; its first process is bubblewrap's own. The kernel lets a
-descriptor of that process become readable only after every other process of the namespace is dead,
-so waiting for it is the proof that nothing is left, whatever session or group it moved to.
-"""
+"""One run of a sandbox: read what it says as it comes, to its end, a deadline or a stop (§4.3, D9)."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
-import signal
-import subprocess
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from agent_security.errors import Aborted, DockerSandboxError, SandboxError, SandboxTimeout
-from agent_security.sandboxes.binary import Bwrap
-from agent_security.sandboxes.line import Line
+from agent_security.sandboxes.output import Finished, Kept
+from agent_security.sandboxes.running import Running
 
-HEAD_BYTES = TAIL_BYTES = 256 * 1024
-"""Kept of an output: its beginning and its end. Well above what the model is shown, so that
-redaction sees every byte around the later cut."""
 LOOK_EVERY_S = 0.25
-DEATH_S = 10.0
-"""How long the dead may take: the kernel unmounts and frees a sandbox's memory meanwhile."""
 _READ_BYTES = 1 << 20
-
-
-@dataclass
-class Kept:
-    """The head and tail of a stream of any length, in bounded memory."""
-
-    head: bytearray = field(default_factory=bytearray)
-    tail: bytearray = field(default_factory=bytearray)
-    total: int = 0
-
-    def add(self, chunk: bytes) -> None:
-        self.total += len(chunk)
-        room = HEAD_BYTES - len(self.head)
-        if room > 0:
-            self.head += chunk[:room]
-            chunk = chunk[room:]
-        self.tail += chunk
-        if len(self.tail) > 2 * TAIL_BYTES:
-            del self.tail[:-TAIL_BYTES]
-
-    def text(self) -> str:
-        """Bytes that are not UTF-8 become U+FFFD; what was left out is said."""
-        tail = self.tail[-TAIL_BYTES:]
-        left_out = self.total - len(self.head) - len(tail)
-        if left_out <= 0:
-            return (self.head + tail).decode("utf-8", "replace")
-        middle = f"\n[… {left_out} bytes left out …]\n"
-        return self.head.decode("utf-8", "replace") + middle + tail.decode("utf-8", "replace")
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """How a sandbox ended. `exit_code` is the shell's: 128 and the signal for one that was killed."""
-
-    exit_code: int
-    output: Kept
-
-    @property
-    def signal(self) -> int:
-        return self.exit_code - 128 if 128 < self.exit_code < 193 else 0
-
-
-class Running:
-    """One sandbox under way. The caller reads `stdout` (merged where asked) and calls `finish`."""
-
-    def __init__(
-        self,
-        line: Line,
-        bwrap: Bwrap,
-        command: list[str],
-        env: Mapping[str, str],
-        *,
-        piped_stdin: bool = False,
-        pass_fds: tuple[int, ...] = (),
-    ) -> None:
-        self._status, status_write = os.pipe2(os.O_CLOEXEC)
-        self._init = -1
-        self._said = b""
-        try:
-            argv = line.argv(bwrap, command, status_write)
-            self.process = subprocess.Popen(
-                argv,
-                env=dict(env),
-                cwd="/",
-                stdin=subprocess.PIPE if piped_stdin else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                bufsize=0,
-                pass_fds=(*line.fds, status_write, *pass_fds),
-                start_new_session=True,
-                **line.identity.popen_options(),
-            )
-        except (OSError, subprocess.SubprocessError) as error:
-            os.close(self._status)
-            raise SandboxError(f"the sandbox could not be started: {error}") from error
-        finally:
-            os.close(status_write)
-        os.set_blocking(self._status, False)
-        self.outer = os.pidfd_open(self.process.pid)
-        if self.process.stdout is None:
-            raise SandboxError("the sandbox has no output")
-        self.stdout = self.process.stdout.fileno()
-        os.set_blocking(self.stdout, False)
-
-    @property
-    def status_fd(self) -> int:
-        return self._status
-
-    def read_status(self) -> bool:
-        """Take in what bwrap reports; its first line names the first process. False at its end."""
-        try:
-            chunk = os.read(self._status, 4096)
-        except BlockingIOError:
-            return True
-        self._said += chunk
-        if self._init < 0 and b"\n" in self._said:
-            with contextlib.suppress(ProcessLookupError):  # dead and gone already
-                self._init = os.pidfd_open(json.loads(self._said.split(b"\n")[0])["child-pid"])
-        return bool(chunk)
-
-    @property
-    def started(self) -> bool:
-        """Whether the command itself was reached, and ended."""
-        return b'"exit-code"' in self._said
-
-    def kill(self) -> None:
-        """End the namespace. Its first process is waited for first, so that none is missed."""
-        if self._init < 0 and self.process.poll() is None:
-            select.select([self._status], [], [], 1.0)
-            self.read_status()
-        for fd in (self._init, self.outer):
-            if fd >= 0:
-                with contextlib.suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(fd, signal.SIGKILL)
-
-    def finish(self) -> int:
-        """Wait until every process is dead, close everything. Returns the exit code.
-
-        Raises SandboxError where one survives: then no result may be accepted.
-        """
-        dead = _gone(self.outer)
-        while self.read_status() and select.select([self._status], [], [], 0)[0]:
-            pass
-        dead = dead and (self._init < 0 or _gone(self._init))
-        if not dead:
-            self.kill()
-            raise SandboxError("a process of the sandbox outlived it")
-        code = self.process.wait()
-        return code if code >= 0 else 128 - code
-
-    def close(self) -> None:
-        for fd in (self._status, self._init, self.outer):
-            if fd >= 0:
-                os.close(fd)
-        self._status = self._init = self.outer = -1
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
-
-
-def _gone(pidfd: int) -> bool:
-    poller = select.poll()
-    poller.register(pidfd, select.POLLIN)
-    return bool(poller.poll(DEATH_S * 1000))
 
 
 class Stop:
@@ -216,6 +58,8 @@ def run(
         _drain(running.stdout, kept)
     except BaseException:
         running.kill()
+        with contextlib.suppress(SandboxError):  # an interrupt waits for the dead too
+            running.finish()
         raise
     finally:
         running.close()

@@ -18,8 +18,9 @@ from agent_security.sandboxes.binary import Bwrap
 from agent_security.sandboxes.line import Line, inside_env
 from agent_security.sandboxes.mounts import add_system
 from agent_security.sandboxes.place import Place
-from agent_security.sandboxes.process import Running, Stop, run
+from agent_security.sandboxes.process import Stop, run
 from agent_security.sandboxes.removal import remove_tree
+from agent_security.sandboxes.running import Running
 from agent_security.sandboxes.view import CallView, new_view
 
 DEADLINE_S = 20.0
@@ -104,7 +105,9 @@ def _probe(
             ]
             env = inside_env({}, {}, "/usr/bin:/bin", "/tmp")
             finished = run(
-                Running(line, bwrap, command, env, pass_fds=(held,)), timeout_s=DEADLINE_S, stop=stop
+                Running(line, bwrap, command, env, pass_fds=(held,), bash=True),
+                timeout_s=DEADLINE_S,
+                stop=stop,
             )
     finally:
         stop.close()
@@ -129,7 +132,7 @@ def _judge(
     return Guarantees(
         fs=not any(line.startswith("fs ") for line in said) and os.path.getsize(canary) == CANARY_BYTES,
         net="net-unreached" in said and not heard,
-        env=names <= {*given, "PWD", "SHLVL", "_", "OLDPWD"},
+        env=names <= {*given, "BASH_ENV", "PWD", "SHLVL", "_", "OLDPWD"},
         kill=_everybody_let_go(held_read),
         limits=False,
         view=view is not None and "view-removed" in said and tree_kept and _recorded(view),

@@ -15,7 +15,8 @@ from agent_security.sandboxes import lines
 from agent_security.sandboxes.binary import Bwrap
 from agent_security.sandboxes.gitdir import GitDir
 from agent_security.sandboxes.place import Place
-from agent_security.sandboxes.process import Running, Stop, run
+from agent_security.sandboxes.process import Stop, run
+from agent_security.sandboxes.running import Running
 
 DEADLINE_S = 10.0
 MOST_SECRET_BYTES = 1024 * 1024

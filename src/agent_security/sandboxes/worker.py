@@ -19,7 +19,8 @@ from typing import Any
 
 from agent_security.descriptors import parts_of
 from agent_security.errors import Aborted, DockerSandboxError, SandboxTimeout
-from agent_security.sandboxes.process import Running, Stop
+from agent_security.sandboxes.process import Stop
+from agent_security.sandboxes.running import Running
 
 MOST_REPLY_BYTES = 24 * 1024 * 1024
 _READ_BYTES = 1 << 20

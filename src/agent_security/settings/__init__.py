@@ -71,6 +71,11 @@ class Settings:
     add_dir: tuple[str, ...] = ()
     allow_domain: tuple[str, ...] = ()
     apply: str = "auto"
+    changes_deletions: int = 20
+    changes_untracked_deletions: int = 0
+    changes_max_files: int = 100_000
+    changes_max_bytes: int = 4 * 1024**3
+    changes_max_file_bytes: int = 1024**3
     tool_timeout: float = 120.0
     llm_timeout: float = 120.0
     max_turns: int = 40

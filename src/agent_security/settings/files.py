@@ -93,6 +93,14 @@ def file_layer(path: str, level: Level, home: str, *, must_exist: bool = False) 
     return _file_layer(data, path, level, home)
 
 
+def check_text(text: str, where: str) -> None:
+    """Raises SettingsError where this text would not load as the user's file."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > MAX_FILE_BYTES:
+        raise SettingsError(f"{where}: larger than {MAX_FILE_BYTES} bytes")
+    _file_layer(data, where, Level.USER, home="/nonexistent")
+
+
 def _why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 

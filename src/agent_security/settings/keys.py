@@ -200,6 +200,47 @@ _ROWS = (
         union=True,
     ),
     Key("apply", choice("auto", "ask", "never"), "auto", _ALL, "--apply", "How changes reach the project."),
+    # what one call may change before a person is asked, or it is refused
+    Key(
+        "changes.deletions",
+        whole(0, 1_000_000),
+        20,
+        _LIMIT,
+        "",
+        "Deleted files above which a call is asked about.",
+    ),
+    Key(
+        "changes.untracked_deletions",
+        whole(0, 1_000_000),
+        0,
+        _LIMIT,
+        "",
+        "Deleted files that git never had above which a call is asked about.",
+    ),
+    Key(
+        "changes.max_files",
+        whole(1, 10_000_000),
+        100_000,
+        _LIMIT,
+        "",
+        "Changes of one call; more are refused.",
+    ),
+    Key(
+        "changes.max_bytes",
+        whole(1, 1024**5),
+        4 * 1024**3,
+        _LIMIT,
+        "",
+        "Bytes of one call's changes; more are refused.",
+    ),
+    Key(
+        "changes.max_file_bytes",
+        whole(1, 1024**5),
+        1024**3,
+        _LIMIT,
+        "",
+        "Bytes of one changed file; more are refused.",
+    ),
     # limits
     Key(
         "tool_timeout",

@@ -28,12 +28,13 @@ from agent_security.tools.validators import ToolValidator, bounded_schemas
 from agent_security.wiring.choices import (
     chosen_tools,
     context_tokens,
+    effect_limits,
     fresh_credentials,
     provider_for,
     rules_of,
 )
 from agent_security.wiring.config_event import config_fields
-from agent_security.wiring.records import end_record, new_record, sessions_dir
+from agent_security.wiring.records import end_record, new_record, sandbox_folder, sessions_dir
 from agent_security.wiring.recovery import recover_crashed
 from agent_security.wiring.workspace import (
     added_dirs_at,
@@ -135,7 +136,7 @@ def _request(parts: _Parts, folder: Path, credentials: SessionCredentials) -> Sa
     settings = parts.settings
     return SandboxRequest(
         workspace=parts.workspace,
-        folder=str(private_folder(folder / "sandbox")),
+        folder=str(private_folder(sandbox_folder(folder))),
         added_dirs=parts.added,
         container_env=build_container_env(credentials.session_id, credentials.session_token),
         backend=settings.sandbox,
@@ -179,6 +180,8 @@ def _assemble(
         sandboxed=settings.permissions_sandboxed,
         runs_later=settings.permissions_runs_later,
         wall_proven=not sandbox.guarantees.missing(_WALL),
+        limits=effect_limits(settings),
+        repository=sandbox.repository,
         apply=settings.apply,
         tool_timeout_s=settings.tool_timeout,
         llm_timeout_s=settings.llm_timeout,

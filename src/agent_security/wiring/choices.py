@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from agent_security.changes import EffectLimits
 from agent_security.errors import UsageError
 from agent_security.permissions import Rules, parse_rule
 from agent_security.ports import Provider
@@ -43,6 +44,17 @@ def rules_of(settings: Settings) -> Rules:
         word: tuple(rule for rule in parsed if rule.action == word) for word in ("deny", "ask", "allow")
     }
     return Rules(**by_action)
+
+
+def effect_limits(settings: Settings) -> EffectLimits:
+    """The bounds of one call's change set (`changes.*`)."""
+    return EffectLimits(
+        deletions=settings.changes_deletions,
+        untracked_deletions=settings.changes_untracked_deletions,
+        max_changes=settings.changes_max_files,
+        max_bytes=settings.changes_max_bytes,
+        max_file_bytes=settings.changes_max_file_bytes,
+    )
 
 
 def chosen_tools(settings: Settings) -> list[str]:
