@@ -41,7 +41,7 @@ def recorded(broken: str = "") -> tuple[Any, list[str]]:
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
-    monkeypatch.setattr(closing, "_offer", lambda session: asked.append("asked"))
+    monkeypatch.setattr(closing, "_offer", lambda session, tell: asked.append("asked"))
     return asked
 
 

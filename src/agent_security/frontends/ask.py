@@ -16,13 +16,23 @@ from enum import Enum
 from agent_security.calls import Effect
 from agent_security.decision import Kind
 from agent_security.frontends.interrupts import Interrupts
-from agent_security.frontends.questions import details, explanation, heading, held_back_lines
+from agent_security.frontends.lines import title
+from agent_security.frontends.questions import (
+    details,
+    explanation,
+    heading,
+    held_back_lines,
+    shows_diff,
+)
 from agent_security.frontends.screen import Screen
 from agent_security.ports import Answer, Question
 from agent_security.session import Session
 
 TRIES = 3
+_BOUND = " @sha256:"
 LINE_BYTES = 4096
+RULE_CHARS = 60
+"""A rule for one exact command is shown in words where it is longer: the command stands above."""
 
 
 class Said(Enum):
@@ -62,12 +72,13 @@ def read_width(line: str | None, offers: tuple[str, ...]) -> str:
 
 
 def read_fresh_line(fd: int = 0) -> str | None:
-    """One line typed after this call began; None at the end of input."""
+    """One line typed after this call began; None at the end of input, and where the terminal is gone."""
+    data = b""
     with contextlib.suppress(termios.error):
         termios.tcflush(fd, termios.TCIFLUSH)
-    data = os.read(fd, LINE_BYTES)
-    while data and not data.endswith(b"\n") and len(data) < LINE_BYTES and (more := os.read(fd, LINE_BYTES)):
-        data += more
+    with contextlib.suppress(OSError):
+        while not data.endswith(b"\n") and len(data) < LINE_BYTES and (more := os.read(fd, LINE_BYTES)):
+            data += more
     return data.decode("utf-8", "replace") if data else None
 
 
@@ -83,8 +94,11 @@ class TerminalApprover:
 
     def ask(self, question: Question) -> Answer:
         """Show it whole, then read an answer; three unclear ones are no."""
-        sandboxed = self._may_offer_sandboxed(question)
-        self._screen.question(heading(question), details(question, self.session))
+        sandboxed, diff = self._may_offer_sandboxed(question), shows_diff(question)
+        shown = details(question, self.session)
+        self._screen.question(heading(question), shown, diff=diff)
+        if question.changes:
+            self._screen.lines([f"  done by: {title(question.call)}"], "dim")
         self._screen.lines(held_back_lines(question.changes))
         if sandboxed:
             self._screen.lines(["  s: yes, and from now on run unasked every command that the wall confines"])
@@ -95,34 +109,44 @@ class TerminalApprover:
                     return Answer(yes=True, by="person")
                 case Said.NO:
                     return Answer(by="person")
-                case Said.ALWAYS if rule := self._choose_width(question.offers):
-                    return Answer(yes=True, by="person", remember=rule)
+                case Said.ALWAYS:
+                    if rule := self._choose_width(question.offers):
+                        return Answer(yes=True, by="person", remember=rule)
                 case Said.SANDBOXED:
                     return self._allow_sandboxed()
                 case Said.EXPLAIN:
-                    self._screen.lines(explanation(question, self.session))
-                    self._screen.details(details(question, self.session))
+                    self._screen.lines(explanation(question, self.session), rest=" " * 18)
+                    self._screen.details(shown, diff=diff)
+                case Said.UNCLEAR:
+                    self._screen.note("that is none of the answers; Enter alone is no")
         return Answer(by="person")
 
     def confirm(self, prompt: str, detail: str = "") -> bool:
         """A plain y/n; anything but a clear yes is no."""
-        self._screen.question(prompt, detail)
-        self._screen.prompt("[y/N] ")
+        self._screen.question(prompt, detail, diff=detail.startswith(("--- ", "diff ")))
+        self._screen.prompt("y(es) / n(o) [n] ")
         return read_answer(self._line()) is Said.YES
 
     def _line(self) -> str | None:
         """One answer; Ctrl-C may interrupt this read, and nothing else of a session."""
-        if self.interrupts is None:
-            return self._read_line()
-        self.interrupts.asking = True
+        ended = False
+        if self.interrupts is not None:
+            self.interrupts.asking = True
         try:
-            return self._read_line()
+            line = self._read_line()
+            ended = line is not None and line.endswith("\n")
+            return line
         finally:
-            self.interrupts.asking = False
+            if self.interrupts is not None:
+                self.interrupts.asking = False
+            if not ended:
+                self._screen.line_break()
 
     def _choose_width(self, offers: tuple[str, ...]) -> str:
-        self._screen.lines([f"  {number}  {rule}{_width(rule)}" for number, rule in enumerate(offers, 1)])
-        self._screen.prompt("always allow which, for this session? (Enter: none) ")
+        self._screen.lines(
+            (f"  {number}  {_shown_rule(rule)}" for number, rule in enumerate(offers, 1)), rest=" " * 5
+        )
+        self._screen.prompt("always allow which, for this session? number, or Enter for none: ")
         return read_width(self._line(), offers)
 
     def _may_offer_sandboxed(self, question: Question) -> bool:
@@ -148,7 +172,14 @@ class TerminalApprover:
 
 def _choices(question: Question, sandboxed: bool) -> str:
     always = " / a(lways)" if question.offers else ""
-    return f"y / n{always}{' / s' if sandboxed else ''} / e(xplain) [n] "
+    return f"y(es) / n(o){always}{' / s' if sandboxed else ''} / e(xplain) [n] "
+
+
+def _shown_rule(rule: str) -> str:
+    """A rule, cut where the command stands above anyway, and in words how wide it is."""
+    exact = rule.startswith("Bash(=") and len(rule) > RULE_CHARS
+    bound = f"Bash(=…){_BOUND}…" if _BOUND in rule else "Bash(=…)"
+    return f"{bound if exact else rule}{_width(rule)}"
 
 
 def _width(rule: str) -> str:

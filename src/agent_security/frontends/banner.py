@@ -7,10 +7,12 @@ it passes it through `text.py` first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from agent_security import __version__
 from agent_security.calls import Mode
+from agent_security.frontends.layout import took
+from agent_security.frontends.lines import counted, held_lines
 from agent_security.ports import Guarantees
 from agent_security.session import Session
 
@@ -75,12 +77,37 @@ def summary(session: Session, *, audit_log: str) -> list[str]:
     if tally.runs_later:
         lines.append(f"  runs later {_some(_with_codes(tally.runs_later))}")
     if tally.held_back:
-        lines.append(f"  held back  {_some(_with_codes(tally.held_back))}")
+        lines.append(f"  held back  {_some(held_lines(tally.held_back))}")
     if tally.denials:
-        lines.append(f"  refused    {len(tally.denials)} calls")
+        lines.append(f"  refused    {counted(len(tally.denials), 'call')}")
     if tally.files_changed:
         lines.append(f"  to undo    agent-security rollback {session.session_id}")
     return [*lines, f"  audit log  {audit_log}"]
+
+
+def turn_line(session: Session, before: Spent, seconds: float) -> str:
+    """What one message took: `12.3 s · 4 tool calls · 11,388 tokens · $0.0210 of $5.00 this session`."""
+    cost, now = session.cost, Spent.of(session)
+    calls, tokens = now.tool_calls - before.tool_calls, now.tokens - before.tokens
+    money = f"${cost.total_cost_usd:.4f} of ${cost.max_cost_usd:.2f} this session" if cost.priced else ""
+    told = [
+        f"{seconds:.1f} s" if seconds < 60 else took(seconds),
+        counted(calls, "tool call") if calls else "",
+    ]
+    return " · ".join(filter(None, [*told, f"{tokens:,} tokens", money]))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a session had used at one moment."""
+
+    tokens: int
+    tool_calls: int
+
+    @classmethod
+    def of(cls, session: Session) -> Spent:
+        cost = session.cost
+        return cls(cost.total_tokens_in + cost.total_tokens_out, session.caps.tool_calls)
 
 
 def _with_codes(paths: dict[str, str]) -> list[str]:

@@ -12,6 +12,7 @@ import contextlib
 import signal
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 
 from agent_security.errors import SandboxError
@@ -21,16 +22,23 @@ STEP = "the person stopped this step (Ctrl-C)"
 _AGAIN_S, _TRIES = 0.2, 50
 
 
-def stop_on_signals(session: Session) -> None:
-    """SIGINT and SIGTERM trigger the session's AbortController and end the command under way."""
+def stop_on_signals(session: Session, also: Callable[[], None] = lambda: None) -> None:
+    """SIGINT, SIGTERM and a closed terminal trigger the AbortController and end the command under way.
+
+    `also` runs in the handler, last; what it raises is raised in the interrupted code. A program that
+    was started to outlive its terminal (nohup) does.
+    """
     session.abort.install_signal_handlers()
 
     def stop(signum: int, frame: FrameType | None) -> None:
         session.abort.trigger(signal.Signals(signum).name)
         kill_step(session)
+        also()
 
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, stop)
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, stop)
 
 
 def kill_step(session: Session) -> None:
@@ -59,19 +67,27 @@ class Interrupts:
         """A question is on the screen: set by the approver around its read."""
 
     def install(self) -> None:
-        stop_on_signals(self._session)
+        stop_on_signals(self._session, self._end_question)
         signal.signal(signal.SIGINT, self._on_sigint)
 
     def _on_sigint(self, signum: int, frame: FrameType | None) -> None:
         abort = self._session.abort
         if abort.triggered and abort.reason == STEP:
-            abort.reset()
-            abort.trigger("SIGINT")
+            self.end_session()
         elif not abort.triggered:
             abort.trigger(STEP)
         kill_step(self._session)
+        self._end_question()
+
+    def _end_question(self) -> None:
+        """A signal ends the read of an answer, which is a no."""
         if self.asking:
             raise KeyboardInterrupt
+
+    def end_session(self) -> None:
+        """The second Ctrl-C, in a step or at the prompt."""
+        self._session.abort.reset()
+        self._session.abort.trigger("SIGINT")
 
     def take_back(self) -> bool:
         """Before and after a turn: forget a stopped step. False where the session itself is to end."""

@@ -9,6 +9,8 @@ from agent_security.calls import Status, ToolCall, ToolOutput, ToolResult
 from agent_security.changes import Applied
 
 TITLE_CHARS = 120
+_NO_SIZE = frozenset({"write_file", "edit_file", "scratchpad_write", "todo_write"})
+"""Their answer is one line that says "done"."""
 
 _SUBJECTS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "read_file": lambda args: str(args.get("path", "")),
@@ -18,7 +20,7 @@ _SUBJECTS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "edit_file": lambda args: str(args.get("path", "")),
     "run_bash": lambda args: str(args.get("command", "")),
     "webfetch": lambda args: str(args.get("url", "")),
-    "todo_write": lambda args: f"{len(args.get('todos') or ())} items",
+    "todo_write": lambda args: counted(len(args.get("todos") or ()), "item"),
 }
 
 
@@ -56,27 +58,31 @@ def _status(result: ToolResult, output: ToolOutput) -> str:
 def _size(output: ToolOutput, tool: str) -> str:
     if output.status is not Status.OK and output.exit_code is None:
         return ""
-    if tool in ("write_file", "edit_file"):
-        return ""
-    count = len(output.text.splitlines())
-    return f"{count} line" if count == 1 else f"{count} lines"
+    return "" if tool in _NO_SIZE else counted(len(output.text.splitlines()), "line")
 
 
 def _effects(applied: Applied) -> list[str]:
-    held = ", ".join(f"{path} ({code})" for path, code in sorted(applied.held.items()))
+    held = ", ".join(held_lines(applied.held))
     conflicts = ", ".join(sorted(applied.conflicts))
     return [
-        changed_files(len(applied.changed)),
+        counted(len(applied.changed), "file") + " changed" if applied.changed else "",
         f"held back: {held}" if held else "",
         f"changed by you meanwhile, left alone: {conflicts}" if conflicts else "",
     ]
 
 
-def changed_files(count: int) -> str:
-    """`2 files changed`, or "" for none."""
-    if not count:
-        return ""
-    return f"{count} file changed" if count == 1 else f"{count} files changed"
+def held_lines(held: Mapping[str, str]) -> list[str]:
+    """`.git/hooks/pre-commit (first_tier)`; a folder only where nothing in it is held back itself."""
+    return [
+        f"{path} ({code})"
+        for path, code in sorted(held.items())
+        if not any(other.startswith(f"{path}/") for other in held)
+    ]
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def recovered(session_id: str) -> str:

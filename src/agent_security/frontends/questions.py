@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_security.calls import ToolCall
 from agent_security.changeset import Change, ChangeKind, ChangeSet, Node
-from agent_security.decision import Decision, Kind
+from agent_security.decision import Decision, Kind, Verdict
 from agent_security.descriptors import open_root, read_regular
 from agent_security.pipeline import decide
 from agent_security.ports import Question
@@ -20,14 +20,25 @@ from agent_security.session import Session
 MOST_NAMED = 40
 _SIGN = {ChangeKind.CREATED: "+", ChangeKind.CHANGED: "~", ChangeKind.DELETED: "-", ChangeKind.MODE: "~"}
 MAX_READ_BYTES = 1_048_576
-_KINDS = {Kind.CONFIRM: "needs your yes", Kind.QUESTION: "may it?", Kind.NONE: "may it?"}
+_WRITES = ("write_file", "edit_file")
 
 
 def heading(question: Question) -> str:
-    """`run_bash needs your yes (always_confirm/git_push_force): a pushed branch would be overwritten`."""
-    asked = question.asked
-    what = "change set of " if question.changes else ""
-    return f"{what}{question.call.name}: {_KINDS[asked.kind]} ({asked.gate}/{asked.code}): {asked.reason}"
+    """`May run_bash run this? runs pytest [permission/ask_execute]`."""
+    asked, tool = question.asked, question.call.name
+    confirm = asked.kind is Kind.CONFIRM
+    if asked.gate == "plan":
+        ask = "This plan needs your yes:" if confirm else "May it begin?"
+    elif question.changes:
+        ask = f"What {tool} did needs your yes:" if confirm else f"May what {tool} did be kept?"
+    else:
+        ask = f"{tool} needs your yes:" if confirm else f"May {tool} do this?"
+    return f"{ask} {asked.reason} [{asked.gate}/{asked.code}]"
+
+
+def shows_diff(question: Question) -> bool:
+    """Whether its details are a diff. Never guessed from the text: a command may begin like one."""
+    return bool(question.changes) or (question.asked.gate != "plan" and question.call.name in _WRITES)
 
 
 def details(question: Question, session: Session | None) -> str:
@@ -71,7 +82,7 @@ def _call(call: ToolCall, session: Session | None) -> str:
         return call.args_json
     if call.name == "run_bash":
         return str(args.get("command", ""))
-    if call.name in ("write_file", "edit_file") and session is not None:
+    if call.name in _WRITES and session is not None:
         return _file_diff(call, session.working_dir)
     return "\n".join(f"{name}: {value}" for name, value in args.items())
 
@@ -115,14 +126,18 @@ def _text_at(working_dir: str, path: str) -> str | None:
 
 
 def explanation(question: Question, session: Session | None) -> list[str]:
-    """Every gate's answer to this call, judged once more (no effect), and the arguments to the byte."""
+    """What each gate that objects says, judged once more (no effect), and the arguments to the byte."""
     asked = question.asked
     trail = asked.trail or (asked,)
     if session is not None and not question.changes:
         trail = decide(question.call, session).trail or trail
-    return [*map(_trail_line, trail), f"  arguments       {question.call.args_json}"]
+    content = [answer.gate for answer in trail if answer.verdict is Verdict.ALLOW and answer.code == "ok"]
+    told = [_trail_line(answer) for answer in trail if answer.gate not in content]
+    if content:
+        told.append(f"  {'no objection':<15} {', '.join(content)}")
+    return [*told, f"  {'call':<15} {question.call.name} {question.call.args_json}"]
 
 
 def _trail_line(answer: Decision) -> str:
-    kind = f" {answer.kind}" if answer.kind else ""
+    kind = f" ({answer.kind})" if answer.kind else ""
     return f"  {answer.gate:<15} {answer.word}{kind} {answer.code}: {answer.reason}".rstrip(": ")

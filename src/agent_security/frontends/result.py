@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -29,6 +30,9 @@ KINDS: dict[str, Exit] = {
 }
 """Every `subtype`, with the exit code it stands for (SIGTERM's is 143)."""
 
+_TERMINATED = re.compile("TERM|HUP")
+"""A terminal that was closed ends the run as SIGTERM does."""
+
 
 def exit_code(outcome: TurnOutcome, session: Session) -> Exit:
     """The first that holds of 130/143, 7, 4, 3, 6, 1, 5; else 0. Blocked attacks are no failure."""
@@ -37,7 +41,7 @@ def exit_code(outcome: TurnOutcome, session: Session) -> Exit:
         holds.add(Exit.APPROVAL)
     if session.abort.triggered:
         holds.add(Exit.SIGINT)
-    if Exit.SIGINT in holds and "TERM" in f"{session.abort.reason} {outcome.reason}":
+    if Exit.SIGINT in holds and _TERMINATED.search(f"{session.abort.reason} {outcome.reason}"):
         holds = {Exit.SIGTERM if code is Exit.SIGINT else code for code in holds}
     return next((code for code in PRECEDENCE if code in holds), Exit.DONE)
 

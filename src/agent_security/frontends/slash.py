@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from agent_security.calls import Mode
 from agent_security.errors import ChangeError
 from agent_security.frontends.ask import TerminalApprover
+from agent_security.frontends.lines import held_lines
 from agent_security.frontends.putting_back import undone_lines
 from agent_security.frontends.screen import Screen
 from agent_security.frontends.slash_permissions import permissions
@@ -49,7 +51,9 @@ def run_slash(line: str, desk: Desk) -> None:
     name, _, argument = line.strip().partition(" ")
     row = BY_NAME.get(name)
     if row is None:
-        desk.screen.note(f"no such command: {name} (/help lists them)")
+        near = get_close_matches(name, BY_NAME, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        desk.screen.note(f"no such command: {name} ({meant}/help lists them)")
         return
     try:
         row.run(desk, argument.strip())
@@ -60,7 +64,7 @@ def run_slash(line: str, desk: Desk) -> None:
 def _help(desk: Desk, argument: str) -> None:
     desk.screen.lines(f"  {f'{row.name} {row.argument}':<24} {row.help}" for row in SLASHES)
     desk.screen.lines(
-        ["  Ctrl-C stops the step under way, twice ends the session; Esc Enter starts a new line"]
+        ["  Ctrl-C stops the step under way, twice ends the session, as Ctrl-D does; Esc Enter: a new line"]
     )
 
 
@@ -125,9 +129,7 @@ def _held(desk: Desk, argument: str) -> None:
     """Show what was held back; `/held apply` asks about it."""
     session = desk.session
     held = session.tally.held_back
-    desk.screen.lines(
-        [f"  {path}  {code}" for path, code in sorted(held.items())] or ["  nothing is held back"]
-    )
+    desk.screen.lines([f"  {line}" for line in held_lines(held)] or ["  nothing is held back"])
     if argument != "apply" or not held:
         return
     shown = session.changes.diff(session.changes.held_changes(), max_bytes=None)

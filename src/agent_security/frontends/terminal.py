@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+
 from agent_security.errors import UsageError
 from agent_security.frontends.ask import TerminalApprover
-from agent_security.frontends.banner import banner, summary
+from agent_security.frontends.banner import Spent, banner, summary, turn_line
 from agent_security.frontends.exits import Exit
 from agent_security.frontends.interrupts import Interrupts
 from agent_security.frontends.material import context_documents
@@ -32,43 +35,58 @@ def run_terminal(
     desk = Desk(session, screen, approver, audit_log)
     try:
         interrupts.install()
-        screen.lines(banner(session, model=provider.model, audit_log=audit_log), "dim")
+        screen.lines(banner(session, model=provider.model, audit_log=audit_log), "dim", rest=" " * 13)
+        screen.lines(["  /help lists the commands; Ctrl-C stops a step, Ctrl-D ends the session"], "dim")
         turns = Turns(session, provider, documents, deadline_s=settings.deadline, stream=True)
         return _talk(
             turns, desk, interrupts, prompt, read_line or prompt_reader(lambda: session.abort.triggered)
         )
     finally:
-        screen.close()
-        screen.lines(summary(session, audit_log=audit_log), "dim")
-        close_session(session, offer_rollback=not session.abort.triggered)
+        try:
+            with contextlib.suppress(OSError):  # the terminal may be gone; the session still ends in order
+                screen.close()
+                screen.lines(summary(session, audit_log=audit_log), "dim")
+        finally:
+            close_session(
+                session,
+                offer_rollback=not session.abort.triggered,
+                tell=lambda line: screen.lines([f"  {line}"]),
+            )
 
 
 def _talk(turns: Turns, desk: Desk, interrupts: Interrupts, prompt: str | None, read_line: ReadLine) -> int:
-    """Until /quit, the end of input, or the session's abort."""
-    line = prompt or ""
+    """Until /quit, the end of input, a second Ctrl-C, or the session's abort."""
+    line, interrupted = prompt or "", False
     while not desk.leaving and interrupts.take_back():
         if is_slash(line):
             run_slash(line, desk)
         elif line.strip():
-            _turn(turns, line, desk.screen)
+            _turn(turns, line, desk)
         if desk.leaving or not interrupts.take_back():
             break
         try:
-            line = read_line()
+            line, interrupted = read_line(), False
         except EOFError:
             break
         except KeyboardInterrupt:
             line = ""
+            if interrupted:
+                interrupts.end_session()
+                break
+            interrupted = True
+            desk.screen.note("Ctrl-C once more ends the session")
     abort = desk.session.abort
     if not abort.triggered:
         return Exit.DONE
-    return Exit.SIGTERM if "TERM" in abort.reason else Exit.SIGINT
+    return Exit.SIGINT if "INT" in abort.reason else Exit.SIGTERM
 
 
-def _turn(turns: Turns, prompt: str, screen: Screen) -> None:
-    """One message. A log that cannot be written ends the session; every other end is told."""
+def _turn(turns: Turns, prompt: str, desk: Desk) -> None:
+    """One message, and what it took. A log that cannot be written ends the session; other ends are told."""
+    began, before = time.monotonic(), Spent.of(desk.session)
     outcome = turns.say(prompt)
     if outcome.is_error:
-        screen.note(f"{outcome.kind}: {outcome.reason}")
+        desk.screen.note(f"{outcome.kind}: {outcome.reason}")
     for notice in outcome.notices:
-        screen.note(notice)
+        desk.screen.note(notice)
+    desk.screen.lines([f"  {turn_line(desk.session, before, time.monotonic() - began)}"], "dim")
