@@ -46,6 +46,9 @@ __all__ = [
     "handle_tool_calls",
 ]
 
+_EMPTIED = "[DELETE-via-empty]"
+"""The mark that an emptied file's reason carries already."""
+
 _LAYERS = ("policy", "rules_deny", "always_confirm", "permission")
 """§2.2's three layers by the names of their gates; rules belong to the mode decision."""
 
@@ -115,7 +118,10 @@ def check_permission(
     decision = strictest(answer for answer in whole.trail if answer.gate in _LAYERS)
     if decision.verdict is not Verdict.ASK:
         return Check(decision.allowed, f"{decision.code}: {decision.reason}")
-    yes = approve is not None and approve(f"{_label(decision)}{tool_name}: {decision.reason}") is True
+    label = _label(decision)
+    yes = (
+        approve is not None and approve(f"{label}{tool_name}: {decision.reason.removeprefix(label)}") is True
+    )
     return Check(yes, f"{decision.code}: {decision.reason}")
 
 
@@ -123,7 +129,7 @@ def _label(decision: Decision) -> str:
     """How the specification marks what is destructive."""
     if decision.gate != "always_confirm":
         return ""
-    return "[DELETE-via-empty] " if "empty" in decision.code else "[DESTRUCTIVE] "
+    return f"{_EMPTIED} " if decision.reason.startswith(_EMPTIED) else "[DESTRUCTIVE] "
 
 
 def _context(mode: Mode, working_dir: str) -> JudgeContext:

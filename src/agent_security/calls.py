@@ -71,7 +71,10 @@ class ToolCall:
 
         Raises ValueError where the arguments are not one JSON object.
         """
-        args = json.loads(self.args_json)
+        try:
+            args = json.loads(self.args_json)
+        except RecursionError as error:
+            raise ValueError("the arguments are nested too deeply") from error
         if not isinstance(args, dict):
             raise ValueError("the arguments are not a JSON object")
         return args

@@ -61,14 +61,20 @@ _F, _S = Tier.FIRST, Tier.SECOND
 # --- first tier -----------------------------------------------------------------------------------
 
 FIRST_TIER: tuple[Protected, ...] = (
-    *_rows(_F, _HOOKS, ".git/hooks/ .git/modules/**/hooks/ .husky/ .githooks/ .git-hooks/"),
+    *_rows(
+        _F,
+        _HOOKS,
+        ".git/hooks/ .git/modules/**/hooks/ .git/worktrees/**/hooks/ .husky/ .githooks/ .git-hooks/",
+    ),
     *_rows(_F, _CONFIG, ".git/config .git/config.worktree .git/info/attributes .git/modules/**/config"),
     *_rows(_F, _CONFIG, ".git/modules/**/config.worktree .git/modules/**/info/attributes"),
-    *_rows(_F, _CONFIG, ".git/worktrees/*/config.worktree .git/remotes/ .git/branches/ .gitconfig"),
-    *_rows(_F, _CONFIG, ".config/git/"),
+    # a worktree's folder has none of these but config.worktree, until its commondir goes: then they count
+    *_rows(_F, _CONFIG, ".git/worktrees/**/config .git/worktrees/**/config.worktree"),
+    *_rows(_F, _CONFIG, ".git/worktrees/**/info/attributes .git/remotes/ .git/branches/ .gitconfig"),
+    *_rows(_F, _CONFIG, ".config/git/ .hg/hgrc .hg/hgrc-not-shared .jj/repo/config.toml"),
     # `.git` as a file or link; as a folder it is judged by what changes below it
     *_rows(_F, _POINTS, ".git .git/commondir .git/**/commondir .git/objects/info/alternates"),
-    *_rows(_F, _POINTS, ".git/modules/**/objects/info/alternates"),
+    *_rows(_F, _POINTS, ".git/modules/**/objects/info/alternates .git/worktrees/**/objects/info/alternates"),
     *_rows(_F, _EDITOR, ".vscode/settings.json .vscode/tasks.json .vscode/launch.json .vscode/mcp.json"),
     *_rows(_F, _EDITOR, ".vscode/extensions.json *.code-workspace *.sublime-project .fleet/ .zed/ .helix/"),
     *_rows(_F, _EDITOR, ".idea/runConfigurations/ .idea/workspace.xml .idea/externalDependencies.xml"),

@@ -9,7 +9,7 @@ from agent_security.calls import ToolCall
 from agent_security.decision import Decision, Kind, Verdict
 from agent_security.frontends.exits import Exit
 from agent_security.frontends.printer import json_line
-from agent_security.frontends.result import failed_start, result_object
+from agent_security.frontends.result import failed_start, result_object, scrubbed_with
 from agent_security.loop.turn import TurnOutcome
 
 TYPES: dict[str, type] = {
@@ -75,3 +75,8 @@ def test_a_ci_command_inside_the_json_is_broken_without_changing_its_meaning() -
     line = json_line(found, in_ci=True)
     assert "##" not in line
     assert json.loads(line) == found
+
+
+def test_a_secret_that_a_model_writes_as_a_key_is_redacted_too() -> None:
+    shown = scrubbed_with(lambda text: text.replace("hush", "[gone]"), {"tool_input": {"hush": ["hush", 1]}})
+    assert "hush" not in json.dumps(shown)

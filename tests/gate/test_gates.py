@@ -176,3 +176,9 @@ def test_a_placeholder_never_reaches_a_file(field: str, tmp_path: Path) -> None:
         ToolCall("1", "edit_file", json.dumps(args)), judge_context_for(str(tmp_path), mode="acceptEdits")
     )
     assert (decision.word, decision.code) == ("deny", "placeholder_written")
+
+
+def test_arguments_without_a_bottom_are_no_object() -> None:
+    call = ToolCall("x", "read_file", '{"a":' * 100_000)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        _ = call.args

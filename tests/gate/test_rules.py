@@ -294,3 +294,27 @@ def test_a_write_is_offered_by_file_by_folder_and_for_all(tmp_path: Path) -> Non
     context = judge_context_for(str(tmp_path))
     decision = judge_call(call, context)
     assert offers_for(call, decision, context) == ("Edit(/src/a.py)", "Edit(/src/**)", "Edit")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3.11 run.py",
+        "bash -o pipefail run.py",
+        "python -W ignore run.py",
+        "bash run.py -e prod",
+        "python run.py -m smoke",
+        "python -u run.py",
+    ],
+)
+def test_a_grant_for_a_script_is_bound_whatever_stands_around_it(command: str, tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text("print(1)")
+    call, decision, context = asked(command, tmp_path)
+    offers = offers_for(call, decision.questions[0], context)
+    assert "@sha256:" in offers[0]
+    assert not any(":*" in offer for offer in offers), "an interpreter has no family"
+    granted = Rules().with_grant(offers[0], call)
+    assert judged("run_bash", call.args, tmp_path, rules=granted).allowed
+    script.write_text("print(2)")
+    assert not judged("run_bash", call.args, tmp_path, rules=granted).allowed

@@ -177,6 +177,62 @@ def test_a_command_that_only_reads_needs_no_question(command: str) -> None:
     assert policy.is_read_only_command(command)
 
 
+ABBREVIATED_OR_BESIDE = (
+    "git diff --outp=x",
+    "git log --output=x",
+    "git shortlog --output=x",
+    "git stash list --output=x",
+    "git diff --ext-d",
+    "git show --textc HEAD",
+    "git cat-file --filter HEAD:x",
+    "git grep --no-in x /etc",
+    "git diff-tree --no-index a b",
+    "git remote -v add x y",
+    "git remote -v remove origin",
+    "git config --show-origin user.name x",
+    "git config --get-all x --unset y",
+    "git config list --replace-all user.name x",
+    "git config --list -f x",
+    "git --git-dir=x.git diff",
+    "xxd a b",
+    "ps auxe",
+    "jq -n env",
+    "jq -n '$ENV'",
+    "test -v 'a[$(touch x)]'",
+    "[ -v 'a[`touch x`]' ]",
+)
+
+
+@pytest.mark.parametrize("command", ABBREVIATED_OR_BESIDE)
+def test_an_abbreviated_option_or_a_second_verb_is_no_way_round_the_question(command: str) -> None:
+    assert not policy.is_read_only_command(command)
+
+
+STILL_READS = (
+    "git remote -v",
+    "git remote get-url origin",
+    "git config --get user.name",
+    "git config --global --list",
+    "git config -l --show-origin",
+    "git branch -a",
+    "git branch --contains HEAD",
+    "git tag -l 'v*'",
+    "git diff --text",
+    "git log --oneline -n 5 --format='%h %s'",
+    "git stash list",
+    "ps aux",
+    "ps -ef",
+    "jq '.scripts' package.json",
+    "xxd -l 64 a.bin",
+    "test -f a",
+)
+
+
+@pytest.mark.parametrize("command", STILL_READS)
+def test_what_only_looks_still_runs_unasked(command: str) -> None:
+    assert policy.is_read_only_command(command)
+
+
 @pytest.mark.parametrize("command", NOT_READS)
 def test_a_command_that_may_do_more_is_not_called_read_only(command: str) -> None:
     assert not policy.is_read_only_command(command)

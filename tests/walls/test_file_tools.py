@@ -256,3 +256,18 @@ def test_added_folders_are_not_written(project: Any) -> None:
     project.open(added_dirs=(str(beside),))
     output = project.tool("write_file", path=f"{beside}/x", content="x")
     assert (output.status, len(output.changes)) == (Status.ERROR, 0)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link to a fifo", "link to an endless device"])
+def test_an_ignore_file_that_is_no_file_hangs_no_search(project: Any, kind: str) -> None:
+    project.write("sub/a.txt", "ok\n")
+    odd = project.tree / "sub" / ".gitignore"
+    if kind == "link to an endless device":
+        odd.symlink_to("/dev/zero")
+    elif kind == "fifo":
+        os.mkfifo(odd)
+    else:
+        os.mkfifo(project.tree / "pipe")
+        odd.symlink_to("../pipe")
+    assert project.tool("grep", pattern="ok", timeout_s=20).text == "sub/a.txt:1:ok"
+    assert "sub/a.txt" in project.tool("glob_files", pattern="**/*.txt", timeout_s=20).text

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from agent_security.changes.inert import Before, hooks_folder, is_inert
+from agent_security.changes.aliases import aliases
+from agent_security.changes.inert import Before, is_inert
 from agent_security.changes.links import leads_out
 from agent_security.changes.plan import above
 from agent_security.changes.tree import Blocked, State, Tree
@@ -96,7 +97,8 @@ class _Judge:
             f for c in changes.changes if c.kind is not ChangeKind.DELETED for f in above(c.path)
         }
         self._before = Before(workspace_fd, changes)
-        self._hooks = hooks_folder(self._before.old(".git/config"))
+        configs = (self._before.old(path) for path in (".git/config", ".git/config.worktree"))
+        self._aliases = aliases(tree, self._before.workspace, *configs)
         self._gone = _deletions(changes)
         self._many = len(self._gone) > limits.deletions
         self._lost = _lost_repositories(changes)
@@ -131,7 +133,8 @@ class _Judge:
         if change.node is Node.FILE and change.size_bytes > self._limits.max_file_bytes:
             yield _finding(change.path, "too_large", f"{change.size_bytes} bytes")
         if change.node is Node.LINK:
-            why = leads_out(change.path, change.target or "", self._link_at, self._limits.link_roots)
+            roots, workspace = self._limits.link_roots, self._before.workspace
+            why = leads_out(change.path, change.target or "", self._link_at, roots, workspace)
             if why:
                 yield _finding(change.path, "link_out", why)
 
@@ -166,14 +169,15 @@ class _Judge:
             yield _finding(change.path, "deletes_untracked", "it goes, and git does not hold its content")
 
     def _runs_later(self, change: Change) -> Iterator[Finding]:
-        path = self._as_repository(change.path)
-        row = run_later(path)
-        if row is None or self._known(change) or is_inert(change, path, self._before):
+        for path in dict.fromkeys((self._as_repository(change.path), self._as_alias(change.path))):
+            row = run_later(path)
+            if row is None or self._known(change) or is_inert(change, path, self._before):
+                continue
+            if row.tier is Tier.FIRST:
+                yield _finding(change.path, "first_tier", row.why, runs_later=True)
+            elif change.kind is not ChangeKind.DELETED:
+                yield _finding(change.path, "second_tier", row.why, runs_later=True)
             return
-        if row.tier is Tier.FIRST:
-            yield _finding(change.path, "first_tier", row.why, runs_later=True)
-        elif change.kind is not ChangeKind.DELETED:
-            yield _finding(change.path, "second_tier", row.why, runs_later=True)
 
     def _made_executable(self, change: Change) -> Iterator[Finding]:
         if change.kind not in (ChangeKind.MODE, ChangeKind.CHANGED) or change.node is not Node.FILE:
@@ -211,12 +215,15 @@ class _Judge:
 
     def _as_repository(self, path: str) -> str:
         """The path with a repository's folder called `.git`, so that the tables know it."""
-        if self._hooks and f"{path}/".startswith(f"{self._hooks}/"):
-            return f".git/hooks/{path[len(self._hooks) + 1 :]}"
         for folder in above(path):
             if folder in self._bare:
                 return f"{folder}/.git/{path[len(folder) + 1 :]}"
         return path
+
+    def _as_alias(self, path: str) -> str:
+        """The path that a link or the configuration makes of this one."""
+        place = next((one for one in (path, *above(path)) if one in self._aliases), None)
+        return path if place is None else self._aliases[place] + path[len(place) :]
 
 
 _REPOSITORY = ("HEAD", "objects", "refs")

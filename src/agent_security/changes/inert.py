@@ -124,17 +124,6 @@ def _points_home(path: str, data: bytes, before: Before) -> bool:
     else:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     return (
-        re.fullmatch(r"(?:(?!\.\.)[^/]+/)*?\.git/(?:modules|worktrees)/(?:(?!\.\.)[^/]+/?)+", target)
+        re.fullmatch(r"(?:(?!\.\.)[^/]+/)*?\.git/(?:modules/(?:(?!\.\.)[^/]+/?)+|worktrees/[^/]+/?)", target)
         is not None
     )
-
-
-def hooks_folder(config: bytes | None) -> str:
-    """The folder of the workspace that `core.hooksPath` names, or ""."""
-    try:
-        values = Parsed(config or b"").values().get("core.hookspath", [])
-    except ConfigProblem:
-        return ""
-    folder = posixpath.normpath(values[-1] or "") if values else ""
-    inside = folder and not posixpath.isabs(folder) and folder.partition("/")[0] not in (".", "..", "~")
-    return folder if inside else ""

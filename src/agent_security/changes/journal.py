@@ -15,6 +15,7 @@ from typing import Any
 
 from agent_security.changes.tree import State
 from agent_security.changeset import Node
+from agent_security.errors import ChangeError
 
 VERSION = 1
 
@@ -76,11 +77,14 @@ class Journal:
     def load(self) -> None:
         """Read what other processes wrote since, and what was not finished then."""
         more = False
-        for name in sorted(os.listdir(self._folder)):
+        for name in sorted(name for name in os.listdir(self._folder) if name.endswith(".jsonl")):
             number = int(name.partition(".")[0])
             known = self.steps.get(number)
             if known is None or not (known.finished or known.taken_back):
-                self.steps[number] = _read(self._path(number), number)
+                try:
+                    self.steps[number] = _read(self._path(number), number)
+                except (ValueError, KeyError, TypeError) as error:
+                    raise ChangeError(f"the journal cannot be read: {self._path(number)}") from error
                 more = True
         if more:
             self.own = {}
@@ -124,8 +128,9 @@ class Journal:
         return os.path.join(self._folder, f"{number:06}.jsonl")
 
     def _append(self, number: int, lines: Iterable[str]) -> None:
-        fd = os.open(self._path(number), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as file:
+        fd = os.open(self._path(number), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "ab") as file:
+            _drop_torn_line(fd)
             file.write("".join(lines).encode("ascii"))
             file.flush()
             os.fsync(fd)
@@ -211,6 +216,14 @@ def _read_line(step: Step, fields: Mapping[str, Any]) -> bool:
 def settled(op: Op, ident: tuple[int, ...]) -> Op:
     """The operation with what it really left behind."""
     return replace(op, now=replace(op.now, ident=ident)) if op.now is not None and ident else op
+
+
+def _drop_torn_line(fd: int) -> None:
+    """Cut off what a crash or a full disk left of an unfinished last line: nothing may follow it."""
+    size = os.fstat(fd).st_size
+    if size and os.pread(fd, 1, size - 1) != b"\n":
+        whole = os.pread(fd, size, 0).rfind(b"\n") + 1
+        os.ftruncate(fd, whole)
 
 
 def _sync_folder(path: str) -> None:

@@ -7,13 +7,18 @@ from collections.abc import Callable, Collection
 _MAX_HOPS = 40
 
 
-def leads_out(path: str, target: str, link_at: Callable[[str], str | None], roots: Collection[str]) -> str:
+def leads_out(
+    path: str, target: str, link_at: Callable[[str], str | None], roots: Collection[str], workspace: str = ""
+) -> str:
     """Why the link at `path` leads out of the workspace, or "".
 
     `link_at` gives the target of the link that will stand at a path. `roots` are absolute
-    folders that a link may point into all the same.
+    folders that a link may point into all the same. An absolute target below `workspace`, as
+    many tools write it, is judged as if it were said from the root.
     """
     folder = path.rpartition("/")[0]
+    if workspace and target.startswith(f"{workspace}/"):
+        folder, target = "", target[len(workspace) + 1 :].lstrip("/") or "."
     if why := _by_words(folder, target, roots):
         return why
     return "" if target.startswith("/") else _by_tree(folder, target, link_at, roots)

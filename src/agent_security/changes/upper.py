@@ -27,6 +27,8 @@ MAX_ENTRIES = 1_000_000
 _CONFIG_MAX_BYTES = 4 * 1024 * 1024
 NO_DIGEST = "0" * 64
 _MARKS = ("user.overlay.", "trusted.overlay.")
+"""The kernel's own marks have one word after these. What a command sets under such a name the kernel
+keeps as `user.overlay.overlay.opaque`, which is nobody's mark."""
 
 
 def read_upper(
@@ -145,7 +147,7 @@ class _Reader:
         with self._upper.parent(path) as (fd, name):
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
         try:
-            if any(name.endswith(".metacopy") for name in _marks(file)):
+            if "metacopy" in _marks(file):
                 raise ChangeError(f"{path}: the view holds its attributes without its bytes")
         finally:
             os.close(file)
@@ -182,12 +184,12 @@ class _Reader:
 
     def _is_opaque(self, path: str) -> bool:
         with self._upper.folder(path) as fd:
-            names = _marks(fd)
-            if any(name.endswith(".redirect") for name in names):
+            marks = _marks(fd)
+            if "redirect" in marks:
                 raise ChangeError(
                     f"{path}: the view was mounted with redirect_dir, which hides what was moved"
                 )
-            return any(name.endswith(".opaque") and os.getxattr(fd, name) == b"y" for name in names)
+            return "opaque" in marks and os.getxattr(fd, marks["opaque"]) == b"y"
 
     def _missing(self, path: str, present: set[str]) -> Iterator[Change]:
         """Deletions of what the lower folder holds and the upper one, which hides it, does not."""
@@ -231,14 +233,15 @@ def is_git_config(path: str) -> bool:
     return name in ("config", "config.worktree") and ".git" in folders
 
 
-def _marks(fd: int) -> list[str]:
-    """The names of the view's own attributes; none where the file system has no attributes."""
+def _marks(fd: int) -> dict[str, str]:
+    """The view's own attributes, mark -> full name; none where the file system has no attributes."""
     try:
-        return [name for name in os.listxattr(fd) if name.startswith(_MARKS)]
+        names = os.listxattr(fd)
     except OSError as error:
         if error.errno == errno.EOPNOTSUPP:
-            return []
+            return {}
         raise
+    return {name.removeprefix(space): name for name in names for space in _MARKS if name.startswith(space)}
 
 
 def _kind(old: State | None) -> ChangeKind:

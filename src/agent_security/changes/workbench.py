@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from agent_security.changes.apply import Staged, fill_slot, find_done, run, take_back
 from agent_security.changes.engine import Checkpoint, Engine
@@ -75,14 +75,15 @@ class Workbench:
         self.checkpoint("journaled")
         try:
             left = run(self.engine, step, keep_going=keep_going)
+            self.checkpoint("carried out")
+            self.journal.finish(step)  # one that cannot be written has to be taken back too
         except OSError:
             back, stuck = take_back(self.engine, step)
-            self.journal.take_back(step, back)
+            with suppress(OSError):  # it stays pending then, and `settle` finds nothing left to do
+                self.journal.take_back(step, back)
             if stuck:
                 raise ChangeError(f"it failed, and could not be taken back at: {', '.join(stuck)}") from None
             raise
-        self.checkpoint("carried out")
-        self.journal.finish(step)
         self.tree.forget()
         return left
 

@@ -12,7 +12,7 @@ from agent_security.frontends.exits import Exit
 from agent_security.frontends.interrupts import stop_on_signals
 from agent_security.frontends.material import context_documents, stdin_document
 from agent_security.frontends.printer import Printer, printer_for
-from agent_security.frontends.result import exit_code, failed_start, result_object
+from agent_security.frontends.result import exit_code, failed_start, result_object, subtype_of
 from agent_security.frontends.turns import Turns
 from agent_security.loop.turn import TurnOutcome
 from agent_security.ports import Provider
@@ -69,11 +69,20 @@ def _run(session: Session, turns: Turns, prompt: str, printer: Printer) -> int:
     duration_ms = int((time.monotonic() - began) * 1000)
     for notice in outcome.notices:
         printer.progress(notice)
-    if outcome.is_error and failure is None:
-        printer.progress(f"{outcome.kind}: {outcome.reason}")
+    code = exit_code(outcome, session)
+    if code is not Exit.DONE and failure is None:
+        printer.progress(f"{subtype_of(outcome, code)}: {outcome.reason or _unapproved(session)}")
     printer.progress_lines(summary(session, audit_log=printer.audit_log))
     printer.result(result_object(outcome, session, duration_ms=duration_ms, audit_log=printer.audit_log))
     sys.stdout.flush()
     if failure is not None:
         raise failure
-    return exit_code(outcome, session)
+    return code
+
+
+def _unapproved(session: Session) -> str:
+    """What a person would have been asked, for a run that needed one."""
+    needed = (
+        f"{call.name} {why.reason}" for call, why in session.tally.denials if why.code == "nobody_to_ask"
+    )
+    return next(needed, "what was held back needs approval and nobody is here to give it")

@@ -131,11 +131,11 @@ def denial(call: ToolCall, decision: Decision) -> dict[str, Any]:
 
 
 def scrubbed_with(redact: Callable[[str], str], value: Any) -> Any:
-    """The value with every text in it, keys apart, passed through `redact`."""
+    """The value with every text in it passed through `redact`: keys too, a model may write any."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {key: scrubbed_with(redact, item) for key, item in value.items()}
+        return {redact(key): scrubbed_with(redact, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [scrubbed_with(redact, item) for item in value]
     return value

@@ -12,7 +12,7 @@ from agent_security.gates.permission import changes_nothing
 from agent_security.permissions import scripts_digest
 from agent_security.permissions.match import transparent
 from agent_security.session import JudgeContext
-from agent_security.shell import Command, parse_line
+from agent_security.shell import Command, interpreter, parse_line
 
 __all__ = ["offers_for"]
 
@@ -58,7 +58,7 @@ def _command_offers(text: str, context: JudgeContext) -> tuple[str, ...]:
 
 def _family(command: Command) -> str:
     """The words that name what a command does, or "" where no such words are safe to keep."""
-    if not command.name or command.assignments or command.name in _ANY_CODE:
+    if not command.name or command.assignments or command.name in _ANY_CODE or interpreter(command.name):
         return ""
     words = [word.text for word in command.argv if word.known]
     if len(words) != len(command.argv) or any(c in words[0] for c in "*=()' \""):

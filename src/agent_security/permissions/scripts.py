@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 
 from agent_security.descriptors import open_root, read_regular
 from agent_security.paths import Scope, lies_within
-from agent_security.shell import Command, Line
+from agent_security.shell import Command, Line, interpreter
 
 __all__ = ["scripts_digest"]
 
 _SCRIPT_BYTES = 1 << 20
-_INTERPRETERS = frozenset(
-    {"sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "deno", "bun", "ruby", "perl", "php"}
-    | {"source", ".", "tsx", "ts-node", "Rscript", "lua"}
-)
+_CODE = frozenset({"-c", "-m", "-e", "--eval", "-p"})
+"""Options behind which code stands on the line itself, or an installed module."""
 _SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/opt/")
 
 
@@ -25,7 +24,7 @@ def scripts_digest(line: Line, scope: Scope) -> str:
 
     A script that cannot be read is part of the digest as unreadable, so its grant ends when it can.
     """
-    paths = [path for command in line.commands if (path := _script_of(command))]
+    paths = [path for command in line.commands for path in _scripts_of(command)]
     if not paths:
         return ""
     digest = hashlib.sha256()
@@ -34,17 +33,30 @@ def scripts_digest(line: Line, scope: Scope) -> str:
     return digest.hexdigest()
 
 
-def _script_of(command: Command) -> str:
+def _scripts_of(command: Command) -> list[str]:
+    """The program itself where it is a path; of an interpreter's words, the files up to its script.
+
+    Which of an interpreter's options take a value is not known here: a word behind an option may be
+    the script, or a file that is loaded with it. Both are part of what was agreed to.
+    """
     words = [word.text for word in command.argv]
     if not words:
-        return ""
+        return []
+    base = command.cwd or "."
     if "/" in words[0] and not words[0].startswith(_SYSTEM_FOLDERS):
-        return os.path.join(command.cwd or ".", words[0])
-    if command.name in _INTERPRETERS:
-        operand = next((word for word in words[1:] if not word.startswith("-")), "")
-        code = any(word in ("-c", "-m", "-e", "--eval", "-p") for word in words[1:])
-        return os.path.join(command.cwd or ".", operand) if operand and not code else ""
-    return ""
+        return [os.path.join(base, words[0])]
+    if command.name not in ("source", ".") and not interpreter(command.name):
+        return []
+    found: list[str] = []
+    for before, word in itertools.pairwise(words):
+        if word.startswith(("-", "+")):
+            if word in _CODE and not found:
+                break
+            continue
+        found.append(os.path.join(base, word))
+        if not before.startswith(("-", "+")):
+            break
+    return found
 
 
 def _content(path: str, scope: Scope) -> bytes:

@@ -67,4 +67,7 @@ def _only_local_model(ollama_url: str) -> str:
     if models:
         lines = "\n".join(f"  --base-url {ollama_url}/v1 --model {name}" for name in models[:20])
         raise UsageError(f"no model is named, and the local Ollama has {len(models)}. Choose one:\n{lines}")
-    raise UsageError("no model is named and no local Ollama answers: add --model NAME (and --base-url URL)")
+    raise UsageError(
+        "no model is named and no local Ollama answers. Type: agent-security --model NAME --base-url URL, "
+        "or set OPENAI_API_KEY and add --model NAME. Without any model: agent-security demo"
+    )

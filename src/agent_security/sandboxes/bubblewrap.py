@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from agent_security.calls import Origin, Permit, Status, ToolOutput
 from agent_security.changes import read_upper, stage_file
 from agent_security.changeset import ChangeSet
-from agent_security.errors import SandboxError
+from agent_security.errors import ChangeError, DockerSandboxError, SandboxError
 from agent_security.ports import Guarantees, Repository
 from agent_security.sandboxes import lines, process
 from agent_security.sandboxes.etc import HOME
@@ -25,6 +25,8 @@ from agent_security.sandboxes.worker import Reply, Worker
 
 LEAST_FREE_BYTES = 256 * 1024 * 1024
 """A command that leaves the disk with less than this is ended."""
+LEAST_FREE_FILES = 20_000
+"""And one that leaves it with fewer names than this, where the file system counts them."""
 GROWTH_BYTES = 64 * 1024 * 1024
 """The private folders are measured when the disk has lost this much since they last were."""
 FILE_TOOLS = frozenset({"read_file", "glob_files", "grep", "write_file", "edit_file"})
@@ -135,6 +137,9 @@ class BubblewrapSandbox:
             self._calling = True
             try:
                 yield
+            except (OSError, ValueError, ChangeError) as error:
+                # a full disk, or what a command left: the call's bad news, never the session's end
+                raise DockerSandboxError(f"the call broke, nothing of it was kept: {error}") from error
             finally:
                 self._calling = False
 
@@ -176,11 +181,16 @@ class BubblewrapSandbox:
     def _mask_notes(self, command: str, finished: Finished, text: str) -> tuple[str, ...]:
         """One line where a failed command speaks of a file that reads empty: what it is, how to grant it."""
         if finished.exit_code == 0:
-            return ()
+            return self._dropped_writes()
         for path in self.masked:
             if os.path.basename(path) in command or os.path.basename(path) in text:
                 return (f"{path} is a secret file and reads empty here; allow Read(./{path}) to show it",)
         return ()
+
+    def _dropped_writes(self) -> tuple[str, ...]:
+        """A command that wrote to a masked file is told that this was for nothing."""
+        written = [path for view in self._views for path in self.masked if view.holds(path)]
+        return tuple(f"{path} is masked: what was written to it is dropped" for path in written[:3])
 
     # --- upkeep ------------------------------------------------------------------------------
 
@@ -203,7 +213,11 @@ class BubblewrapSandbox:
         return found.f_bavail * found.f_frsize
 
     def _watch(self) -> str:
-        return "the disk is nearly full" if self._free() < LEAST_FREE_BYTES else ""
+        found = os.statvfs(self._parts.place.root)
+        if found.f_bavail * found.f_frsize < LEAST_FREE_BYTES:
+            return "the disk is nearly full"
+        few = found.f_files and found.f_favail < LEAST_FREE_FILES
+        return "the disk has hardly a file left to give" if few else ""
 
     def _check_private_folders(self) -> tuple[str, ...]:
         free = self._free()

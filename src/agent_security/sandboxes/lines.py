@@ -23,6 +23,8 @@ COMMAND_ENV = {
     "PIP_NO_INPUT": "1",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "DEBIAN_FRONTEND": "noninteractive",
+    # its leak search attaches to the program by ptrace, which the filter refuses: the program would fail
+    "ASAN_OPTIONS": "detect_leaks=0",
     # compiled files stay out of the tree, and so out of the change sets, and last for the session
     "PYTHONPYCACHEPREFIX": "/tmp/.pycache",
 }
@@ -52,7 +54,7 @@ def for_command(parts: Parts, view: CallView | None) -> Line:
     line.add("--bind", parts.place.home, HOME)
     for folder, name in parts.toolchains.stores:
         _add_store(line, folder, f"{HOME}/{name}", overlay=parts.overlay)
-    _add_beside(line, parts)
+    _add_beside(line, parts, overlay=parts.overlay)
     if view is not None:
         view.mount(line, parts.workspace, parts.mask.layer)
     else:
@@ -81,13 +83,19 @@ def _add_store(line: Line, folder: str, dest: str, *, overlay: bool) -> None:
         line.read_only(folder, dest)
 
 
-def _add_beside(line: Line, parts: Parts) -> None:
-    for folder in parts.toolchains.mounts:
-        line.read_only(folder)
-    for folder in parts.request.added_dirs:
-        line.read_only(folder)
+def _add_beside(line: Line, parts: Parts, *, overlay: bool = False) -> None:
+    """The folders beside the workspace, read-only.
+
+    A read-only mount still lets a socket be connected to and a FIFO be written; below an overlay
+    both are other objects than the host's, and lead nowhere.
+    """
+    common = (parts.gitdir.common,) if parts.gitdir is not None else ()
+    for folder in (*parts.toolchains.mounts, *parts.request.added_dirs, *common):
+        if overlay:
+            line.add("--overlay-src", folder, "--overlay-src", parts.place.empty, "--ro-overlay", folder)
+        else:
+            line.read_only(folder)
     if parts.gitdir is not None:
-        line.read_only(parts.gitdir.common)
         for path, cleaned in parts.gitdir.configs:
             line.add("--ro-bind-data", line.data(cleaned), path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 
 from agent_security.descriptors import open_root, parent_of
@@ -13,6 +14,7 @@ from agent_security.sandboxes.identity import Identity
 from agent_security.sandboxes.removal import measured_bytes, remove_tree
 
 FALLBACK_BASE = "/var/tmp"
+_PREFIX, _NOTE = "agent-security-", "elsewhere"
 MOST_BYTES = 2 * 1024**3
 """What the session's home and /tmp may hold between commands, together."""
 
@@ -24,6 +26,10 @@ class Place:
 
     root: str
     identity: Identity
+    hidden: tuple[str, ...] = ()
+    """Folders of the person that lie in a system folder (`/usr/local/google/home/me`): covered."""
+    note: str = ""
+    """The file of the session's folder that says where `root` is, where it lies elsewhere."""
 
     @property
     def calls(self) -> str:
@@ -46,11 +52,18 @@ class Place:
         return os.path.join(self.root, "etc")
 
     @property
+    def empty(self) -> str:
+        return os.path.join(self.root, "empty")
+
+    @property
     def tmp(self) -> str:
         return os.path.join(self.root, "tmp")
 
     def remove(self) -> None:
         remove_tree(self.root)
+        if self.note:
+            with suppress(FileNotFoundError):
+                os.unlink(self.note)
 
     def new_call(self) -> str:
         """A fresh folder for one call, never reused; its user passes through it and changes nothing in it."""
@@ -80,20 +93,49 @@ class Place:
         return measured_bytes(self.home) + measured_bytes(self.tmp) > MOST_BYTES
 
 
-def make_place(folder: str, identity: Identity) -> Place:
-    """The private folders: in the session's folder where the sandbox's user reaches it, else in /var/tmp."""
+def make_place(
+    folder: str, identity: Identity, hidden: tuple[str, ...] = (), *, elsewhere: bool = False
+) -> Place:
+    """The private folders: in the session's folder where the sandbox's user reaches it, else in /var/tmp.
+
+    What is made in /var/tmp is noted in the session's folder, for `remove_leftovers`.
+    """
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    reached = not identity.switch or identity.can_reach(folder)
-    made = tempfile.mkdtemp(prefix="agent-security-", dir=folder if reached else FALLBACK_BASE)
-    place = Place(made, identity)
+    elsewhere = elsewhere or (identity.switch and not identity.can_reach(folder))
+    made = tempfile.mkdtemp(prefix=_PREFIX, dir=FALLBACK_BASE if elsewhere else folder)
+    note = os.path.join(folder, _NOTE) if elsewhere else ""
+    if note:
+        with open(note, "a", encoding="utf-8") as file:
+            file.write(f"{made}\n")
+    place = Place(made, identity, hidden, note)
     place.pass_through(made)
     os.mkdir(place.staged, 0o700)
     os.mkdir(place.calls, 0o700)
     place.pass_through(place.calls)
     for path in (place.mask, place.home, place.tmp):
         place.owned(path)
+    place.owned(place.empty, 0o500)
     make_etc(place.etc, identity)
     return place
+
+
+def remove_leftovers(folder: str) -> None:
+    """Remove the private folders that a session which was killed left behind. Nothing there is no error."""
+    with suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            if name.startswith(_PREFIX):
+                remove_tree(os.path.join(folder, name))
+    with suppress(FileNotFoundError), open(os.path.join(folder, _NOTE), encoding="utf-8") as file:
+        for path in file.read().splitlines():
+            if os.path.dirname(path) == FALLBACK_BASE and os.path.basename(path).startswith(_PREFIX):
+                _remove_own(path)
+
+
+def _remove_own(path: str) -> None:
+    """The fallback's parent is everybody's: what somebody else put there by this name stays."""
+    with suppress(FileNotFoundError):
+        if os.lstat(path).st_uid == os.geteuid():
+            remove_tree(path)
 
 
 def reachable_bwrap(bwrap: Bwrap, place: Place) -> Bwrap:

@@ -58,6 +58,8 @@ def run(
         _drain(running.stdout, kept)
     except BaseException:
         running.kill()
+        with contextlib.suppress(SandboxError):  # an interrupt waits for the dead too
+            running.finish()
         raise
     finally:
         running.close()

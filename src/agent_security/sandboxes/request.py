@@ -97,6 +97,12 @@ def _guarded(request: SandboxRequest, home: str) -> Iterator[tuple[str, str]]:
         yield path, "credentials"
 
 
+def guarded_folders(request: SandboxRequest, *homes: str) -> tuple[str, ...]:
+    """What must be seen from nowhere: homes, their credentials, the state folder, links resolved."""
+    found = [path for home in homes if home for path, _ in _guarded(request, home)]
+    return tuple(dict.fromkeys(path for path in found if path != "/"))
+
+
 def _refuse_overlap(what: str, path: str, guarded: str, label: str) -> None:
     if is_beneath(guarded, path):
         held = "is" if guarded == path else "contains"

@@ -7,13 +7,17 @@ is git's own store, but for its configurations.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from agent_security.descriptors import lstat, parent_of
 from agent_security.protected_paths import Tier, is_secret_file, run_later
 
 SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__"})
 MOST_ENTRIES = 2_000_000
+_MOST_HOPS = 8
 PLAIN = (
     *(".c", ".cc", ".cpp", ".cs", ".css", ".go", ".h", ".hpp", ".html", ".java", ".js", ".jsx", ".kt", ".md"),
     *(".php", ".png", ".py", ".pyc", ".rb", ".rs", ".rst", ".scala", ".svg", ".swift", ".ts", ".tsx", ".txt"),
@@ -36,12 +40,17 @@ class Survey:
 def survey(
     workspace_fd: int, *, hidden: Callable[[str], bool] | None = None, want_run_later: bool = False
 ) -> Survey:
-    """Walk once. `hidden` names further files to mask."""
-    found = Survey()
-    for seen, (path, is_folder) in enumerate(_walk(workspace_fd)):
+    """Walk once, and once more where a secret has several names. `hidden` names further files to mask."""
+    found, links = Survey(), []
+    for seen, (path, entry) in enumerate(_walk(workspace_fd)):
         if seen > MOST_ENTRIES:
             found.cut_short = True
             break
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if entry.is_symlink():
+            if not is_plain(path) and is_secret_file(path):
+                links.append(path)
+            continue
         if want_run_later and (row := run_later(path)) is not None and row.tier == Tier.FIRST:
             found.run_later.append(path)
         if is_folder:
@@ -50,7 +59,42 @@ def survey(
             found.git_configs.append(path)
         elif (not is_plain(path) and is_secret_file(path)) or (hidden is not None and hidden(path)):
             found.secrets.append(path)
+    found.secrets += [path for path in _led_to(workspace_fd, links) if path not in found.secrets]
+    found.secrets += _other_names(workspace_fd, found.secrets)
     return found
+
+
+def _led_to(workspace_fd: int, links: list[str]) -> list[str]:
+    """The files of the workspace that links with a secret's name lead to: `.env -> settings/local`."""
+    workspace = os.readlink(f"/proc/self/fd/{workspace_fd}")
+    found = []
+    for path in links:
+        for _ in range(_MOST_HOPS):
+            with suppress(OSError, ValueError):
+                with parent_of(workspace_fd, path) as (fd, name):
+                    target = os.readlink(name, dir_fd=fd)
+                path = os.path.relpath(os.path.join(workspace, os.path.dirname(path), target), workspace)
+                continue
+            break
+        with suppress(OSError, ValueError):
+            seen = lstat(workspace_fd, path)
+            if seen is not None and stat.S_ISREG(seen.st_mode):
+                found.append(path)
+    return list(dict.fromkeys(found))
+
+
+def _other_names(workspace_fd: int, secrets: list[str]) -> list[str]:
+    """Hard links to the same files: a second name shows the same bytes."""
+    shared = set()
+    for path in secrets:
+        with suppress(OSError, ValueError):
+            seen = lstat(workspace_fd, path)
+            if seen is not None and seen.st_nlink > 1:
+                shared.add(seen.st_ino)
+    if not shared:
+        return []
+    named = (path for path, entry in _walk(workspace_fd) if entry.inode() in shared and entry.is_file())
+    return [path for path in named if path not in secrets]
 
 
 def is_plain(path: str) -> bool:
@@ -66,8 +110,8 @@ def _is_git_config(path: str) -> bool:
     return name in _GIT_CONFIGS and ".git" in folder.lower().split("/")
 
 
-def _walk(root: int) -> Iterator[tuple[str, bool]]:
-    """(path, is a folder) for every folder and regular file; folders that cannot be entered are passed by."""
+def _walk(root: int) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """(path, entry) for every folder, regular file and link; folders that cannot be entered are passed by."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -80,9 +124,9 @@ def _walk(root: int) -> Iterator[tuple[str, bool]]:
                 for entry in entries:
                     path = f"{folder}/{entry.name}" if folder else entry.name
                     is_folder = entry.is_dir(follow_symlinks=False)
-                    if not is_folder and not entry.is_file(follow_symlinks=False):
+                    if not (is_folder or entry.is_file(follow_symlinks=False) or entry.is_symlink()):
                         continue
-                    yield path, is_folder
+                    yield path, entry
                     if is_folder and _enters(path, entry.name):
                         waiting.append(path)
         except OSError:

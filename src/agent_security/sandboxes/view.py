@@ -6,6 +6,7 @@ import os
 import stat
 from dataclasses import dataclass
 
+from agent_security.descriptors import lstat, open_root
 from agent_security.sandboxes.line import Line
 from agent_security.sandboxes.place import Place
 from agent_security.sandboxes.removal import remove_tree
@@ -29,6 +30,17 @@ class CallView:
     @property
     def untouched(self) -> bool:
         return not os.listdir(self.upper)
+
+    def holds(self, path: str) -> bool:
+        """Whether the command wrote a file there."""
+        root = open_root(self.upper)
+        try:
+            found = lstat(root, path)
+        except OSError:
+            return False
+        finally:
+            os.close(root)
+        return found is not None and stat.S_ISREG(found.st_mode)
 
     def mount(self, line: Line, workspace: str, mask: str) -> None:
         """Put the view at the workspace's own path. `mask` is the mask layer's folder, "" for none."""

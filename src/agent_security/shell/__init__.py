@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from agent_security.shell.opaque import interpreter
 from agent_security.shell.run import MAX_DEPTH, Runner
 from agent_security.shell.words import (
     HOME,
@@ -33,6 +34,7 @@ __all__ = [
     "Redirect",
     "Word",
     "base_name",
+    "interpreter",
     "parse_line",
 ]
 

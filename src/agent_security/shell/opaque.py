@@ -88,6 +88,13 @@ _VERSIONED = re.compile(r"(python|pypy|ruby|perl|php|lua|node|tclsh)[\d.]+(?:-co
 _BUILD = names("sed gsed awk gawk mawk nawk")
 
 
+def interpreter(name: str) -> str:
+    """The interpreter or shell a program is (`python3.11` is `python`), or ""."""
+    versioned = _VERSIONED.fullmatch(name)
+    plain = versioned[1] if versioned else name
+    return plain if plain in BY_NAME or plain in SHELLS else ""
+
+
 def reason(name: str, argv: Sequence[Word], stdin: Flow) -> str:
     """Why this command runs code that cannot be judged, or ""."""
     args = argv[1:]
@@ -95,8 +102,7 @@ def reason(name: str, argv: Sequence[Word], stdin: Flow) -> str:
         return f"sources {args[0].text}" if args and not args[0].starts("-") else ""
     if name in SHELLS:
         return _shell(name, args, stdin)
-    versioned = _VERSIONED.fullmatch(name)
-    if row := BY_NAME.get(versioned[1] if versioned else name):
+    if row := BY_NAME.get(interpreter(name)):
         return _interpreter(name, row, args, stdin)
     if name in _BUILD and any(re.match(r"-f.*|--file(=.*)?$", word.value) for word in args):
         return f"{name} runs a script file"

@@ -115,8 +115,9 @@ ROWS: tuple[Row, ...] = (
         both(
             operand(r"\s*(?:\\!|system\b|\.(?:shell|system)\b)\s*(.*)", "shell escape"),
             operand(r"(?is).*\bload_extension\s*\(", "load_extension"),
+            operand(r"\s*\.(?:import|output|once|excel)\s+['\"]?\|\s*([^'\"]*)", "pipe"),
         ),
-        "sqlite3 x '.shell id' ;; mysql -e 'system id' ;; mysql -e '\\! id'",
+        "sqlite3 x '.shell id' ;; sqlite3 x '.import \"|id\" t' ;; mysql -e 'system id' ;; mysql -e '\\! id'",
         "sqlite3 x 'select 1'",
     ),
     _row(
@@ -189,6 +190,40 @@ ROWS: tuple[Row, ...] = (
         "pdflatex x.tex",
     ),
     _row("gs ghostscript", operand(r".*%pipe%(.*)", "%pipe%"), "gs -sOutputFile=%pipe%id x", "gs x.ps"),
+    _row(
+        "go",
+        option("-exec -toolexec -vettool --exec --toolexec --vettool"),
+        "go test -exec id ./... ;; go build -toolexec=id ;; go vet -vettool ./x ;; go test --exec=id",
+        "go test ./... ;; go build -o x ./cmd",
+    ),
+    _row(
+        "bazel bazelisk buck2 meson",
+        option("--run_under --wrapper --test_launcher"),
+        "bazel run --run_under=id //x ;; meson test --wrapper id",
+        "bazel test //... ;; meson test",
+    ),
+    _row(
+        "rustc cargo clippy-driver",
+        operand(
+            r"(?:-C|--codegen=|--config=)?\s*(?:\S*\.)?(?:linker|rustc|rustc-wrapper|runner)=(.*)",
+            "-C linker",
+        ),
+        "rustc -C linker=id x.rs ;; rustc -Clinker=id x.rs ;; cargo --config build.rustc=id build",
+        "rustc -C opt-level=3 x.rs ;; cargo build --release ;; cargo test linker",
+    ),
+    _row(
+        "mvn mvnw",
+        operand(r"-D(?:exec\.executable|maven\.ext\.class\.path)=(.*)", "-Dexec.executable"),
+        "mvn exec:exec -Dexec.executable=id",
+        "mvn -DskipTests package ;; mvn exec:java",
+    ),
+    _row("cpio", option("--rsh-command"), "cpio -o --rsh-command=id", "cpio -idm"),
+    _row(
+        "java",
+        operand(r"-XX:On(?:Error|OutOfMemoryError)=(.*)", "-XX:OnError"),
+        "java -XX:OnError=id Y ;; java '-XX:OnOutOfMemoryError=id' Y",
+        "java -jar x.jar ;; java -Xmx1g Y",
+    ),
     _row(
         "git",
         git,

@@ -14,6 +14,7 @@ from agent_security.shell.grammar import syntax_tree
 from agent_security.shell.opaque import reason
 from agent_security.shell.spoken import spoken
 from agent_security.shell.state import EMPTY, MAX_ALTERNATIVES, Flow, State
+from agent_security.shell.subscripts import evaluated_again, names_taken
 from agent_security.shell.walk import Walker
 from agent_security.shell.words import PIPE, RUN_TIME, SOME, UNKNOWN, Command, Line, Redirect, Word, base_name
 from agent_security.shell.wrappers import SHELLS, Inner
@@ -66,7 +67,15 @@ class Runner:
         self._problem = self._problem or problem
 
     def assigned(self, pairs: Iterable[tuple[str, Word]]) -> None:
-        self._assigned.update(dict.fromkeys(pairs))
+        found = dict.fromkeys(pairs)
+        self._assigned.update(found)
+        for _, value in found:
+            self.again(value.value)
+
+    def again(self, text: str) -> None:
+        """A text that bash may evaluate once more: a subscript in it runs what it holds."""
+        if (line := evaluated_again(text)) is not None:
+            self.code(line, State(), "substitution")
 
     def declared(self, name: str, body: Node) -> None:
         self._declared[name] = body
@@ -156,6 +165,8 @@ class Runner:
             return self._call(argv, state, stdin)
         if builtin := BUILTINS.get(name):
             builtin(self, argv, state, stdin)
+        for text in names_taken(name, argv[1:]):
+            self.again(text)
         self._wrapped(name, argv, state, stdin)
         self._options(name, argv, state)
         for hidden in spoken(name, stdin):

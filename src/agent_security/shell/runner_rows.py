@@ -77,5 +77,7 @@ RUNNERS: tuple[Wrapper, ...] = (
         "npm exec -- id",
         "npm run x",
     ),
+    row("tox", verb("exec", after("--")), "tox exec -- id", "tox -e py"),
+    row("cmake", after("-E"), "cmake -E env id ;; cmake -E time id", "cmake -S . -B build"),
     row("git", verb("bisect", verb("run", rest())), "git bisect run id", "git bisect good ;; git status"),
 )

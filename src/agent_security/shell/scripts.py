@@ -154,7 +154,7 @@ def awk(program: str) -> Script:
             code.append(_awk_command(before, after))
         elif kind == "redirect" and _is_print(tokens[:index]):
             writes.append(after[1] if after[0] == "string" else UNKNOWN)
-        elif (kind, text) == ("other", "<") and before == ("name", "getline"):
+        elif (kind, text) == ("other", "<") and _is_getline(tokens[:index]):
             reads.append(after[1] if after[0] == "string" else UNKNOWN)
     return Script(tuple(code), tuple(reads), tuple(writes), "/inet" in program)
 
@@ -163,6 +163,16 @@ def _awk_command(before: tuple[str, str], after: tuple[str, str]) -> str:
     if after == ("name", "getline"):
         return before[1] if before[0] == "string" else UNKNOWN
     return after[1] if after[0] == "string" else UNKNOWN
+
+
+def _is_getline(tokens: list[tuple[str, str]]) -> bool:
+    """Whether a `<` here reads a file: `getline <`, `getline line <`, `getline a[1] <`, `getline $2 <`."""
+    for kind, text in reversed(tokens):
+        if (kind, text) == ("name", "getline"):
+            return True
+        if kind not in ("name", "string") and not (text.isdigit() or text in ("$", "[", "]")):
+            return False
+    return False
 
 
 def _is_print(tokens: list[tuple[str, str]]) -> bool:

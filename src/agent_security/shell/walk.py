@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agent_security.shell.state import EMPTY, Flow, State, Value
+from agent_security.shell.subscripts import literals
 from agent_security.shell.words import SOME, Redirect, Word
 
 if TYPE_CHECKING:
@@ -243,6 +244,8 @@ class Walker:
     def _arithmetic(self, node: Any, state: State) -> None:
         """Arithmetic evaluates the text of variables again, substitutions in their subscripts too."""
         self._runner.expander.scan(node, state, arithmetic=True)
+        for text in literals(node):
+            self._runner.again(text)
         texts = "".join(text for values in state.env.values() for value in values for text in value)
         if "$(" in texts or "`" in texts:
             self._runner.note("run_time_code")

@@ -24,7 +24,13 @@ from agent_security.shell.wrappers import (
 )
 
 WRAPPERS: tuple[Wrapper, ...] = (
-    row("env", env, "env id ;; env -i A=1 id ;; env -u X -C sub id ;; env -S 'A=1 id'", "env ;; env A=1"),
+    row(
+        "env",
+        env,
+        "env id ;; env -i A=1 id ;; env -u X -C sub id ;; env -S 'A=1 id' ;; env - id"
+        " ;; env --block-signal id",
+        "env ;; env A=1 ;; env -",
+    ),
     row(
         " ".join(sorted(SHELLS)),
         shell,
@@ -34,7 +40,8 @@ WRAPPERS: tuple[Wrapper, ...] = (
     row("nice", rest("-n --adjustment"), "nice id ;; nice -n 5 id ;; nice -5 id ;; nice --adj 5 id", "nice"),
     row(
         "nohup setsid unbuffer catchsegv eatmydata fakeroot dumb-init "
-        "torify torsocks dbus-run-session caffeinate",
+        "torify torsocks dbus-run-session dbus-launch caffeinate fakechroot multitime uname26 chronic ifne "
+        "systemd-cat",
         rest(flags="-c --ctty -f --fork -w --wait -p -i -s -d -m"),
         "nohup id ;; setsid -w id",
         "nohup",
@@ -146,7 +153,20 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "perf stat -e x id",
         "perf report",
     ),
-    row("valgrind rr rlwrap heaptrack faketime libtool", rest("--log-file"), "valgrind --tool=massif id"),
+    row("valgrind rr rlwrap heaptrack libtool", rest("--log-file"), "valgrind --tool=massif id"),
+    row(
+        "faketime",
+        rest(flags="-f --exclude-monotonic", skip=1),
+        "faketime '2020-01-01' id ;; faketime -f +1d id",
+    ),
+    row("dtach abduco", rest("-e -r", "-n -c -A -N -z -E -f", skip=1), "dtach -n sock id ;; abduco -c x id"),
+    row("mispipe", each_code(), "mispipe id cat"),
+    row(
+        "csh tcsh elvish xonsh nu pwsh",
+        only_code("-c -Command --commands", "-o"),
+        "tcsh -c id ;; nu -c id ;; csh -fc id",
+        "csh x.csh",
+    ),
     row("gdb lldb cgdb", after("--args"), "gdb --args id"),
     row("doas", rest("-u -C", "-n -s -L"), "doas id ;; doas -u a id"),
     row(

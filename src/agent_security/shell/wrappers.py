@@ -62,13 +62,19 @@ def rest(valued: str = "", flags: str = "", skip: int = 0, chdir: str = "", code
 
 def env(args: Sequence[Word]) -> list[Inner]:
     """`env`: options, assignments, then the command; `-S` splits a text into all of these."""
-    valued = names("-u --unset -C --chdir -S --split-string -a --argv0 --block-signal --default-signal")
-    options = read(args, valued, flags=names("-i --ignore-environment -0 --null -v --debug"), stop=True)
+    valued = names("-u --unset -C --chdir -S --split-string -a --argv0")
+    flags = names(
+        "-i --ignore-environment -0 --null -v --debug"
+        " --block-signal --default-signal --ignore-signal --list-signal-handling"
+    )
+    options = read(args, valued, flags=flags, stop=True)
     move = next(iter(options.values("-C", "--chdir")), None)
     words = list(options.operands)
     for text in options.values("-S", "--split-string"):
         words = [Word(part) for part in text.value.replace("\\_", " ").split()] + words
         return env(words)
+    if words and words[0].value == "-":  # `env -` is `env -i`
+        return env(words[1:])
     assigned = []
     while words and (match := re.match(r"[A-Za-z_]\w*=", words[0].value)):
         assigned.append((match[0][:-1], words.pop(0).cut(match.end())))

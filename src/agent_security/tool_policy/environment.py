@@ -33,6 +33,7 @@ EXEC_VARIABLES: tuple[tuple[str, str, str], ...] = (
         r"(?!.*(?:-javaagent|-agent|OnError|OnOutOfMemory)).*",
         "makes Java load something",
     ),
+    (r"GOFLAGS", r"(?!.*(?:-exec|-toolexec|-vettool|-overlay|-modfile)).*", "makes go run something"),
     (r"LESSOPEN|LESSCLOSE|LESSKEYIN", r"", "makes less run a program"),
     (
         r"PAGER|MANPAGER|GIT_PAGER|GH_PAGER|BAT_PAGER|AWS_PAGER|SYSTEMD_PAGER|PSQL_PAGER|DELTA_PAGER",
@@ -96,8 +97,9 @@ EXEC_VARIABLES: tuple[tuple[str, str, str], ...] = (
 _TABLE = tuple((re.compile(names), re.compile(values), why) for names, values, why in EXEC_VARIABLES)
 PATH_VARIABLES = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"}
+    | {"GIT_TRACE", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE_SETUP", "GIT_TRACE_PERFORMANCE", "CDPATH"}
 )
-"""Variables whose value is a path that git writes to."""
+"""Variables whose value is a path that git writes to, or that `cd` searches."""
 
 
 def _settled(value: Word) -> bool:

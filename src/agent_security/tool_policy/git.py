@@ -151,7 +151,9 @@ _WRITES = {
 }
 _OUTPUT = names(
     "-o --output --output-directory --directory --separate-git-dir --reference -F --file --pathspec-from-file"
+    " --template --export-marks --import-marks"
 )
+_ONLY_READ = names("-F --file --reference --pathspec-from-file --template --import-marks")
 
 
 def git_places(args: Sequence[Word]) -> Iterable[tuple[Word, bool]]:
@@ -162,7 +164,7 @@ def git_places(args: Sequence[Word]) -> Iterable[tuple[Word, bool]]:
     got = read(call.args, _OUTPUT | names("-m --message -b -B --depth --branch --format --author --date"))
     for name, value in got.options:
         if name in _OUTPUT and value is not None and not (call.verb == "commit" and name == "-o"):
-            yield value, name not in ("-F", "--file", "--reference", "--pathspec-from-file")
+            yield value, name not in _ONLY_READ
     for word in got.operands if call.verb in _PATH_VERBS else ():
         if word.starts("/", "../", "\ufdd0", "\ufdd1") or word.value == ".." or "/../" in word.value:
             yield word, _WRITES.get(call.verb, False)

@@ -72,7 +72,7 @@ def check_mode(command: Command) -> Check:
         return Check(True)
     level = openness(mode.value) if mode.known else Openness.OPEN
     if command.name != "chmod":
-        level = level if re.search(r"^[2-7]\d{3}$|s", mode.value) else Openness.OWNER
+        level = level if re.fullmatch(r"[0-7]+", mode.value) or "s" in mode.value else Openness.OWNER
     if level is Openness.OPEN:
         return Check(False, f"chmod_open: mode {mode.text} lets everybody write, or sets an id bit")
     return Check(True)

@@ -28,7 +28,7 @@ class Program:
 
 
 _TABLE = """
-cat tac nl rev od xxd hexdump hd strings base64 base32 md5sum sha1sum sha224sum sha256sum sha384sum
+cat tac nl rev od hexdump hd strings base64 base32 md5sum sha1sum sha224sum sha256sum sha384sum
     sha512sum b2sum cksum sum fold fmt expand unexpand paste comm join column pr look zcat bzcat xzcat
     zstdcat bat batcat more less most pg file cmp diff sdiff diff3 colordiff wdiff vimdiff = r* | -d:-
     -w:- -f:r -m:r -s:- -n:- -N:- -j:- -t:- -c:- -l:- -U:- -I:- -x:- -o:w -i:r -L:- -E:- -H:- -A:-
@@ -36,6 +36,7 @@ cat tac nl rev od xxd hexdump hd strings base64 base32 md5sum sha1sum sha224sum 
 head tail = r* | -n:- -c:- -s:- --lines:- --bytes:- --pid:-
 wc = r* | --files0-from:r
 uniq = rw | -f:- -s:- -w:- -n:-
+xxd = rw | -c:- -g:- -l:- -o:- -s:- -n:- -R:-
 sort = r* | -k:- -t:- -o:w -T:w -S:- --key:- --output:w --files0-from:r --temporary-directory:w
     --parallel:-
 cut = r* | -d:- -f:- -c:- -b:- --output-delimiter:-

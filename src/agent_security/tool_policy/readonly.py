@@ -30,12 +30,13 @@ FORBIDDEN: dict[str, str] = {
     "file": r"-C|--compile|-\w*C\w*",
     "date": r"-s.*|--set.*|--s.*",
     "xxd": r"-r|-\w*r\w*",
+    "ps": r"[a-zA-Z]*[eE][a-zA-Z]*|-\w*E\w*|.*\benviron\b.*",
     "hash": r"-p.*|-d.*|-t",
     "printf": r"-v.*",
     "echo": r"$^",
     "type": r"$^",
     "column": r"$^",
-    "jq": r"$^",
+    "jq": r"(?s).*(\$ENV|\benv\b|\$__prog_args|\binclude\b|\bimport\b).*",
     "tail": r"-\w*[fF]\w*|--follow.*|--retry",
     "sort": r"-\w*o.*|--o.*|--compress.*|--co.*|-\w*T.*|--temp.*|--tem.*",
     "uniq": r"$^",
@@ -54,6 +55,16 @@ _MORE = names("sort uniq rg find gfind fd fdfind")
 WRAPPERS = names("xargs timeout nice command time stdbuf ionice")
 """Programs that only run another, which is judged by itself."""
 
+GIT_ACTING = names(
+    "--ext-diff --output --output-directory --textconv --no-index --filters --open-files-in-pager --contents"
+    " --exclude-existing --batch-command --orderfile --unset --unset-all --replace-all --add --edit"
+    " --rename-section --remove-section --delete --move --copy --force --file --blob --ignore-revs-file"
+)
+"""git's long options that write, run something or read other files, under whatever verb; git takes
+abbreviations, so what begins one of them counts as it."""
+_HARMLESS_PREFIXES = names("--text --filter")
+"""Options of their own that begin like one of these."""
+
 GIT_VERBS: dict[str, str] = {
     "status": r"",
     "log": r"--ext-diff|--output.*|-O.*|--textconv",
@@ -64,14 +75,14 @@ GIT_VERBS: dict[str, str] = {
     "rev-list": r"",
     "ls-files": r"",
     "ls-tree": r"",
-    "cat-file": r"--textconv|--filters|--batch.*",
+    "cat-file": r"--te.*|--fi.*|--batch.*",
     "describe": r"",
     "shortlog": r"",
     "merge-base": r"",
     "name-rev": r"",
     "cherry": r"",
     "count-objects": r"",
-    "whatchanged": r"--ext-diff|--output.*",
+    "whatchanged": r"-O.*",
     "grep": r"-O.*|--open-files.*|--textconv|--no-index|-\w*O.*",
     "version": r"",
     "check-ignore": r"",
@@ -87,9 +98,7 @@ _GIT_LISTS: dict[str, str] = {
     "branch": r"(-a|-r|-v|-vv|--all|--remotes|--list|--show-current|--contains"
     r"|--merged|--no-merged|--verbose|--sort=\S+|--format=\S+)",
     "tag": r"(-l|--list|-n\d*|--sort=\S+|--contains|--points-at)",
-    "remote": r"(-v|--verbose|show|get-url)",
     "stash": r"(list|show)",
-    "config": r"(--get|--get-all|--list|-l|--show-origin|get|list)",
     "worktree": r"(list)",
     "submodule": r"(status)",
     "reflog": r"(show)",
@@ -97,10 +106,15 @@ _GIT_LISTS: dict[str, str] = {
     "bisect": r"(log)",
 }
 """Verbs that list with this first word, or with none where that lists."""
+_CONFIG_BESIDE = r"(--(global|local|system|worktree|show-origin|show-scope|name-only|null|type=\w+) |-z )*"
+_GIT_WHOLE: dict[str, str] = {
+    "remote": r"-v|--verbose|(show|get-url)( .*)?",
+    "config": _CONFIG_BESIDE + r"(--get|--get-all|--get-regexp|--list|-l|get|list)(?!.* -f)( .*)?",
+}
+"""Verbs that change with the same first words: all their words together."""
+_LISTING = names("-l --list --contains --merged --no-merged")
 _BARE_LISTS = frozenset({"branch", "tag", "remote", "reflog", "submodule"})
-_GIT_GLOBALS = frozenset(
-    {"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--git-dir", "-C"}
-)
+_GIT_GLOBALS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "-C"})
 
 
 _COMPILED = {name: re.compile(pattern) for name, pattern in FORBIDDEN.items()}
@@ -152,20 +166,31 @@ def _git(command: Command) -> bool:
     if any(name not in _GIT_GLOBALS for name, _ in call.options):
         return False
     texts = [word.value for word in call.args]
+    if any(map(_acts, texts)):
+        return False
     if call.verb in GIT_VERBS:
         forbidden = GIT_VERBS[call.verb]
         return not forbidden or not any(re.fullmatch(forbidden, text) for text in texts)
-    if call.verb not in _GIT_LISTS:
+    return (call.verb in _GIT_LISTS or call.verb in _GIT_WHOLE) and _lists(call.verb, texts)
+
+
+def _acts(text: str) -> bool:
+    name = text.split("=")[0]
+    if len(name) < 4 or not name.startswith("--") or name in _HARMLESS_PREFIXES:
         return False
+    return any(known.startswith(name) for known in GIT_ACTING)
+
+
+def _lists(verb: str, texts: list[str]) -> bool:
+    """A verb that both lists and changes: it lists where its words say so."""
     if not texts:
-        return call.verb in _BARE_LISTS
-    if not re.fullmatch(_GIT_LISTS[call.verb], texts[0]):
+        return verb in _BARE_LISTS
+    if verb in _GIT_WHOLE:
+        return re.fullmatch(_GIT_WHOLE[verb], " ".join(texts)) is not None
+    if not re.fullmatch(_GIT_LISTS[verb], texts[0]):
         return False
-    listing = call.verb in ("branch", "tag") and not {
-        "-l",
-        "--list",
-        "--contains",
-        "--merged",
-        "--no-merged",
-    } & set(texts)
-    return not listing or all(text.startswith("-") for text in texts)
+    if verb not in ("branch", "tag"):
+        return True
+    if any(re.fullmatch(r"-\w*[dDmMcCfuF]\w*", text) for text in texts):
+        return False
+    return bool(_LISTING & set(texts)) or all(text.startswith("-") for text in texts)

@@ -34,7 +34,7 @@ from agent_security.wiring.choices import (
     rules_of,
 )
 from agent_security.wiring.config_event import config_fields
-from agent_security.wiring.records import end_record, new_record, sessions_dir
+from agent_security.wiring.records import end_record, new_record, sandbox_folder, sessions_dir
 from agent_security.wiring.recovery import recover_crashed
 from agent_security.wiring.workspace import (
     added_dirs_at,
@@ -136,7 +136,7 @@ def _request(parts: _Parts, folder: Path, credentials: SessionCredentials) -> Sa
     settings = parts.settings
     return SandboxRequest(
         workspace=parts.workspace,
-        folder=str(private_folder(folder / "sandbox")),
+        folder=str(private_folder(sandbox_folder(folder))),
         added_dirs=parts.added,
         container_env=build_container_env(credentials.session_id, credentials.session_token),
         backend=settings.sandbox,

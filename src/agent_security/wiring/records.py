@@ -82,6 +82,11 @@ def write_record(record: SessionRecord) -> None:
     part.replace(path)
 
 
+def sandbox_folder(session_folder: Path) -> Path:
+    """Where a session's wall keeps its private folders."""
+    return session_folder / "sandbox"
+
+
 def end_record(record: SessionRecord, files_changed: int) -> None:
     write_record(replace(record, ended_s=time.time(), files_changed=files_changed))
 

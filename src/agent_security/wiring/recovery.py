@@ -8,7 +8,8 @@ from contextlib import closing
 from agent_security.changes import ChangeStore
 from agent_security.errors import ChangeError
 from agent_security.ports import Listener
-from agent_security.wiring.records import SessionRecord, end_record, read_records
+from agent_security.sandboxes import remove_leftovers
+from agent_security.wiring.records import SessionRecord, end_record, read_records, sandbox_folder
 
 
 def crashed_sessions(working_dir: str) -> Iterator[SessionRecord]:
@@ -25,5 +26,6 @@ def recover_crashed(working_dir: str, listener: Listener) -> None:
         except (ChangeError, OSError) as error:
             listener.notice("recovery_failed", session_id=record.session_id, reason=str(error))
             continue
+        remove_leftovers(str(sandbox_folder(record.folder)))
         end_record(record, record.files_changed)
         listener.notice("recovered", session_id=record.session_id)

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import own_search
 from .beneath import Place, ToolError
+from .ignore import has_odd_ignore_file
 from .own_search import Hit
 
 RG = "/usr/bin/rg"
@@ -37,9 +38,8 @@ def run(args: dict[str, Any], place: Place, *, rg: str = RG) -> dict[str, Any]:
     real = place.resolve(str(args.get("path") or "."))
     _refuse_odd(real, place)
     context = min(int(args.get("context") or 0), MOST_CONTEXT)
-    search = (
-        _with_rg(rg, args, real, context) if os.path.exists(rg) else own_search.search(args, real, context)
-    )
+    by_rg = os.path.exists(rg) and not has_odd_ignore_file(real)
+    search = _with_rg(rg, args, real, context) if by_rg else own_search.search(args, real, context)
     most = min(int(args.get("max_results") or DEFAULT_RESULTS), MOST_RESULTS)
     hits = (hit for hit in search if place.masked(hit.path) is None)
     return {"text": _written(hits, place, most, context) or f"no matches in {place.shown(real)}"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import NamedTuple
 
 _MOST_BYTES = 256 * 1024
@@ -46,10 +47,28 @@ class Ignore:
         return self._rules[folder]
 
 
+def has_odd_ignore_file(root: str) -> bool:
+    """Whether a `.gitignore` below is no file: `rg` would wait at a FIFO, and read a device without end."""
+    waiting = [root]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.name == ".gitignore" and not entry.is_file(follow_symlinks=False):
+                        return True
+                    if entry.is_dir(follow_symlinks=False) and entry.name != ".git":
+                        waiting.append(entry.path)
+        except OSError:
+            continue
+    return False
+
+
 def _read(path: str) -> list[Rule]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return []
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return []
