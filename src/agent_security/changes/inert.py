@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 
-from agent_security.changes.git_config import ConfigProblem, Parsed, inert_change
+from agent_security.changes.git_config import Parsed, inert_change
 from agent_security.changeset import Change, ChangeKind, ChangeSet, Node
 from agent_security.descriptors import lstat, open_root, read_regular
 
