@@ -54,6 +54,9 @@ class FakeSandbox:
 class FakeChanges:
     """Applies nothing, remembers the calls."""
 
+    def created(self) -> frozenset[str]:
+        return frozenset()
+
     def __init__(self) -> None:
         self.applied: list[str] = []
 
