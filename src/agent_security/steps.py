@@ -220,7 +220,7 @@ def apply_changes(
 
 def present(call: ToolCall, output: ToolOutput, applied: Applied, session: Session) -> str:
     """Step 8. Redact before anything is cut, mark by origin, wrap last; the harness's notes follow."""
-    text = session.redactor.redact(output.text)
+    text = session.redactor.redact(output.text) or "(no output)"
     text = cap_tool_result(text)
     text = mark_by_origin(for_model(text), output.origin, output.source)
     wrapped = wrap_tool_result(call.name, text, nonce=fresh_nonce())

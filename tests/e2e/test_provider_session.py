@@ -78,7 +78,7 @@ def test_a_terminal_session_streams_and_does_the_same(project: Path, loopback: A
     with Terminal("--base-url", server.base_url, *SKIP, "do it") as run:
         run.wait_for("All three done.")
         run.type("/quit\r")
-        run.wait_for("[y/N]")
+        run.wait_for("y(es) / n(o)")
         run.type("\r")
         assert run.ended() == 0
     assert all(request["stream"] is True for request in server.requests)

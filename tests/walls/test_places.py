@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_security.errors import DockerSandboxError, SandboxTimeout, SandboxUnavailable
+from agent_security.errors import DockerSandboxError, NotBuiltError, SandboxTimeout, SandboxUnavailable
 from agent_security.ports import Guarantees
 from agent_security.sandboxes import (
     SandboxRequest,
@@ -258,7 +258,7 @@ def test_the_specifications_names_are_there_and_the_docker_sandbox_says_it_is_no
     assert (names.SandboxTimeout, names.DockerSandboxError) == (SandboxTimeout, DockerSandboxError)
     made = names.DockerSandbox("x", exec_timeout=5, container_env={"LANG": "C"})
     assert (made.exec_timeout, made.container_env) == (5, {"LANG": "C"})
-    with pytest.raises(SandboxUnavailable, match="not built yet"):
+    with pytest.raises(NotBuiltError, match="not built yet"):
         made._start_container()
 
 

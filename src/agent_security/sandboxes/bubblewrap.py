@@ -233,7 +233,7 @@ class BubblewrapSandbox:
 def _with_exit_code(finished: Finished) -> str:
     text = finished.output.text()
     if finished.exit_code == 0:
-        return text or "(no output)"
+        return text
     signal = f": ended by signal {finished.signal}" if finished.signal else ""
     gap = "" if not text or text.endswith("\n") else "\n"
     return f"{text}{gap}[exit code {finished.exit_code}{signal}]"
