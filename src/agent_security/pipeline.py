@@ -64,6 +64,8 @@ def _run(call: ToolCall, decision: Decision, session: Session) -> ToolOutput:
         return ToolOutput(str(error), Status.ABORTED)
     except SandboxError as error:
         return ToolOutput(str(error), Status.BROKEN)
+    except Exception as error:  # whatever broke in a runner, nothing of it is applied
+        return ToolOutput(f"the tool broke ({type(error).__name__})", Status.BROKEN)
 
 
 def permit(call: ToolCall, decision: Decision, session: Session) -> Permit:

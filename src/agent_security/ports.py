@@ -47,6 +47,10 @@ class Sandbox(Protocol):
     def repository(self) -> Repository | None:
         """What git held at the start; None where the workspace is no repository."""
 
+    @property
+    def tracked_secrets(self) -> tuple[str, ...]:
+        """Secret files that are not masked, because git tracks them: the person is told."""
+
     def run_file_tool(self, permit: Permit, *, timeout_s: float) -> ToolOutput:
         """One request to the file worker. Writes come back as a change set, never as an effect."""
 

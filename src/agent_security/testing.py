@@ -45,6 +45,7 @@ class FakeSandbox:
 
     answers: Mapping[str, Answering] = field(default_factory=dict)
     guarantees: Guarantees = ALL_WALLS
+    tracked_secrets: tuple[str, ...] = ()
     backend: str = "fake"
     ran: list[Permit] = field(default_factory=list)
     killed: int = 0

@@ -96,6 +96,21 @@ def test_a_view_applies_and_undoes_bit_for_bit(
         assert read_tree(bench.workspace) == lower
 
 
+def test_a_mode_goes_back_although_the_file_came_back_as_another_inode() -> None:
+    """Across file systems a file that comes back is a copy; its old inode may belong to somebody else."""
+    first: Spec = {"a": ("file", b"one", 0o644)}
+    second: Spec = {"a": ("file", b"one", 0o600)}
+    with benches(across=True) as bench:
+        bench.write(first)
+        store = bench.store()
+        store.apply("mode", bench.change(first, second), hold={})
+        store.apply("gone", bench.change(second, {}), hold={})
+        for number in range(8):
+            (Path(bench.workspace).parent / f"takes-the-inode-{number}").write_text("x")
+        assert store.rollback().conflicts == {}
+        assert read_tree(bench.workspace) == first
+
+
 @SLOW
 @given(trees(), trees(), trees(), st.booleans())
 def test_many_calls_roll_back_to_the_start(first: Spec, second: Spec, third: Spec, across: bool) -> None:

@@ -155,7 +155,11 @@ def test_an_edited_call_is_judged_from_the_start(folders: tuple[Path, Path]) -> 
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(SandboxTimeout("timed out after 120s"), Status.TIMEOUT), (DockerSandboxError("gone"), Status.BROKEN)],
+    [
+        (SandboxTimeout("timed out after 120s"), Status.TIMEOUT),
+        (DockerSandboxError("gone"), Status.BROKEN),
+        (RuntimeError("a fault of a runner"), Status.BROKEN),
+    ],
 )
 def test_a_wall_that_breaks_is_an_answer_and_never_a_run_without_it(
     folders: tuple[Path, Path], error: Exception, status: Status

@@ -12,7 +12,7 @@ from agent_security import settings as settings_module
 from agent_security.calls import Mode
 from agent_security.errors import AgentSecurityError, SettingsError
 from agent_security.gates import judge_effects
-from agent_security.pipeline import decide
+from agent_security.pipeline import decide, permit_for_person
 from agent_security.session import Session
 from agent_security.testing import FakeApprover, call
 from agent_security.wiring import build_session, close_session, settings_for
@@ -139,3 +139,28 @@ def test_a_ceiling_that_cannot_be_read_stops_the_start(managed: Path, open_it: O
     managed.write_text('[ceiling]\nmodes = ["defualt"]\n')
     with pytest.raises(AgentSecurityError):
         open_it()
+
+
+def _secrets(tmp_path: Path) -> None:
+    project = tmp_path / "home/project"
+    (project / ".env").write_text("A=1\n")
+    (project / "notes.txt").write_text("private\n")
+
+
+def _shown(session: Session, path: str) -> str:
+    probe = call("run_bash", command=f"cat {path}")
+    return session.sandbox.run_command(permit_for_person(probe, session), timeout_s=30).text
+
+
+def test_a_read_rule_grants_a_secret_file_and_another_hides_a_plain_one(
+    open_it: Open, tmp_path: Path
+) -> None:
+    _secrets(tmp_path)
+    session = open_it('[permissions]\nallow = ["Read(./.env)"]\ndeny = ["Read(./notes.txt)"]\n')
+    assert (_shown(session, ".env"), _shown(session, "notes.txt")) == ("A=1\n", "")
+
+
+def test_a_bare_read_rule_is_about_questions_and_grants_no_secret(open_it: Open, tmp_path: Path) -> None:
+    _secrets(tmp_path)
+    session = open_it('[permissions]\nallow = ["Read"]\n')
+    assert (_shown(session, ".env"), _shown(session, "notes.txt")) == ("", "private\n")

@@ -86,7 +86,7 @@ def test_a_masked_file_is_not_written_by_the_file_tools(project: Any) -> None:
 def test_granted_and_example_files_are_shown(project: Any) -> None:
     project.write(".env", "GRANTED=1\n")
     project.write(".env.example", "KEY=\n")
-    project.open(granted=(".env",))
+    project.open(granted={".env"}.__contains__)
     assert project.run("cat .env .env.example").text == "GRANTED=1\nKEY=\n"
 
 
@@ -99,7 +99,7 @@ def test_what_a_rule_hides_reads_empty(project: Any) -> None:
 def test_a_secret_that_git_holds_as_it_is_is_not_masked(any_project: Any) -> None:
     any_project.write("a.txt", "a")
     any_project.write(".env", "TRACKED=1\n")
-    any_project.open(granted=(".env",))
+    any_project.open(granted={".env"}.__contains__)
     output = any_project.run("git init -q && git add -f .env a.txt && git commit -qm one")
     assert output.exit_code == 0, output.text
     for change in output.changes.changes:

@@ -67,7 +67,7 @@ class WayBackPlanner:
         if found is None and op.path not in self._later and not self._has_folder(op.path):
             way.conflicts[op.path] = "its folder was removed since"
             return
-        way.ops.append(replace(back, was=found) if op.compares == "content" else back)
+        way.ops.append(back if op.compares == "kind" else replace(back, was=found))
         way.restored[op.path] = (
             "removed" if op.was is None else "mode" if op.compares == "mode" else "restored"
         )

@@ -32,7 +32,7 @@ def guarantees_line(guarantees: Guarantees) -> str:
     return f"{held} (missing: {' '.join(missing)})" if missing else held
 
 
-def banner(session: Session, *, model: str, audit_log: str, unmasked: Sequence[str] = ()) -> list[str]:
+def banner(session: Session, *, model: str, audit_log: str) -> list[str]:
     """What this session may do, what confines it, and where its record is."""
     walls = session.sandbox.guarantees
     rows = [
@@ -47,8 +47,8 @@ def banner(session: Session, *, model: str, audit_log: str, unmasked: Sequence[s
         ("audit log", audit_log),
     ]
     lines = [f"agent-security {__version__}", *(f"  {name:<10} {value}" for name, value in rows)]
-    if unmasked:
-        lines.append(f"  not masked: git tracks {_some(unmasked)}, so the model may come to read it")
+    if tracked := session.sandbox.tracked_secrets:
+        lines.append(f"  not masked: git tracks {_some(tracked)}, so the model may come to read it")
     return lines
 
 

@@ -61,6 +61,10 @@ class BubblewrapSandbox:
         return self._guarantees
 
     @property
+    def tracked_secrets(self) -> tuple[str, ...]:
+        return self._parts.tracked
+
+    @property
     def masked(self) -> tuple[str, ...]:
         """The secret files that read empty now, relative to the workspace."""
         return self._parts.mask.secrets

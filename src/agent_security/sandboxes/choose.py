@@ -106,7 +106,8 @@ def _parts(request: SandboxRequest, place: Place, bwrap: Bwrap, guarantees: Guar
             OWN_FOLDER,
         )
     gitdir = find_gitdir(request.workspace, workspace_fd)
-    candidates = [path for path in found.secrets if path not in request.granted]
+    granted = request.granted or (lambda path: False)
+    candidates = [path for path in found.secrets if not granted(path)]
     shown = tracked_as_they_are(candidates, request.workspace, workspace_fd, place, bwrap, gitdir)
     mask = Mask(place, workspace_fd, tuple(p for p in candidates if p not in shown), tuple(found.git_configs))
     home = home_of(identity.uid) if identity.switch else _home(request)
@@ -121,6 +122,7 @@ def _parts(request: SandboxRequest, place: Place, bwrap: Bwrap, guarantees: Guar
         python=interpreter(identity),
         gitdir=gitdir,
         overlay=guarantees.view,
+        tracked=tuple(sorted(shown)),
         run_later=tuple(found.run_later),
     )
     mask.refresh()

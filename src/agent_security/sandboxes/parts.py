@@ -29,6 +29,8 @@ class Parts:
     gitdir: GitDir | None
     overlay: bool
     """Whether this bwrap and this kernel gave an overlay in the self-check."""
+    tracked: tuple[str, ...] = ()
+    """Secret files that git tracks as they stand: masking them would hide what its objects show."""
     run_later: tuple[str, ...] = ()
     """First-tier paths that exist, where there is no view: they become read-only mounts."""
 

@@ -36,8 +36,8 @@ class SandboxRequest:
 
     `folder` is the session's private folder outside the workspace, `home` the person's home ("" is
     the one of the password database), `readable` the toolchain roots of the person's settings.
-    `granted` names secret files (relative to the workspace) that a person let be read; `hidden`
-    says of a relative path whether a rule hides it.
+    `granted` says of a secret file (a path relative to the workspace) whether a person let it be
+    read, `hidden` of any path whether a rule hides it.
     """
 
     workspace: str
@@ -49,7 +49,7 @@ class SandboxRequest:
     exec_timeout_s: float = 120.0
     home: str = ""
     readable: tuple[str, ...] = ()
-    granted: tuple[str, ...] = ()
+    granted: Callable[[str], bool] | None = None
     hidden: Callable[[str], bool] | None = None
     user_name: str = ""
     user_email: str = ""

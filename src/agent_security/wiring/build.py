@@ -31,6 +31,7 @@ from agent_security.wiring.choices import (
     effect_limits,
     fresh_credentials,
     provider_for,
+    read_rules,
     rules_of,
 )
 from agent_security.wiring.config_event import config_fields
@@ -136,6 +137,7 @@ def _log_path(parts: _Parts, folder: Path) -> str:
 def _request(parts: _Parts, folder: Path, credentials: SessionCredentials) -> SandboxRequest:
     settings = parts.settings
     user_name, user_email = git_identity_of(home_dir())
+    granted, hidden = read_rules(rules_of(settings), parts.workspace)
     return SandboxRequest(
         workspace=parts.workspace,
         folder=str(private_folder(sandbox_folder(folder))),
@@ -145,6 +147,8 @@ def _request(parts: _Parts, folder: Path, credentials: SessionCredentials) -> Sa
         require=settings.require,
         exec_timeout_s=settings.tool_timeout,
         home=str(home_dir()),
+        granted=granted,
+        hidden=hidden,
         user_name=user_name,
         user_email=user_email,
         state_dir=str(state_dir()),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from agent_security.changes import EffectLimits
 from agent_security.errors import UsageError
-from agent_security.permissions import Rules, parse_rule
+from agent_security.paths import Scope
+from agent_security.permissions import Rules, parse_rule, tools_of
 from agent_security.ports import Provider
 from agent_security.providers import open_provider
 from agent_security.secret_management import SessionCredentials
@@ -14,6 +15,9 @@ from agent_security.settings import Settings, load_settings, provider_env
 from agent_security.tools.registry import TOOLS
 
 DEFAULT_CONTEXT_TOKENS = 24_000
+
+PathTest = Callable[[str], bool]
+"""Asked about a path relative to the workspace."""
 
 
 def settings_for(workspace: str | None, flags: Mapping[str, object]) -> Settings:
@@ -44,6 +48,25 @@ def rules_of(settings: Settings) -> Rules:
         word: tuple(rule for rule in parsed if rule.action == word) for word in ("deny", "ask", "allow")
     }
     return Rules(**by_action)
+
+
+def read_rules(rules: Rules, workspace: str) -> tuple[PathTest, PathTest | None]:
+    """(granted, hidden) for the wall's mask: what `Read` rules of the person show, and what they hide.
+
+    An allow rule grants a secret file only where it names paths: a bare `Read` is about questions.
+    None where nothing is hidden, so that a large tree is not asked about file by file.
+    """
+    scope = Scope(working_dir=workspace)
+
+    def granted(path: str) -> bool:
+        rule = rules.first("allow", "read_file", {"path": path}, scope)
+        return rule is not None and rule.pattern != ""
+
+    def hidden(path: str) -> bool:
+        return rules.first("deny", "read_file", {"path": path}, scope) is not None
+
+    hides = any("read_file" in tools_of(rule.tool) for rule in rules.deny)
+    return granted, hidden if hides else None
 
 
 def effect_limits(settings: Settings) -> EffectLimits:
