@@ -100,6 +100,7 @@ CODES: dict[str, Code] = {
     "ask_execute": Code(_Q, "this mode asks before a command runs"),
     "opaque_network": Code(_Q, "code that no parser can judge, with a way to the network"),
     "sandboxed": Code(_N, "the settings let commands run unasked behind a proven wall"),
+    "changed_unasked": Code(_N, "a command that ran unasked, as one that changes nothing, changed it"),
     "read_only_command": Code(_N, "a command known to change nothing"),
     "apply_ask": Code(_Q, "--apply ask: each change is shown before it is applied"),
     "apply_never": Code(_N, "--apply never: changes stay a patch"),

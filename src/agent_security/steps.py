@@ -173,6 +173,8 @@ def judge_changes(call: ToolCall, decision: Decision, changes: ChangeSet, sessio
             held |= dict.fromkeys(judged.paths, judged.decision.code)
         elif judged.runs_later:
             session.tally.runs_later |= dict.fromkeys(judged.paths, judged.decision.code)
+    if _promised_nothing(decision):
+        held = dict.fromkeys((change.path for change in changes.changes), "changed_unasked") | held
     if changes:
         session.audit.log(
             "change_set",
@@ -182,6 +184,12 @@ def judge_changes(call: ToolCall, decision: Decision, changes: ChangeSet, sessio
             held_back=held,
         )
     return held
+
+
+def _promised_nothing(decision: Decision) -> bool:
+    """The command ran unasked because it is known to change nothing. If something did change (git's
+    configuration can make `git status` run a program), the person was not asked about that."""
+    return any(answer.code == "read_only_command" for answer in decision.trail)
 
 
 def _answered(call: ToolCall, decision: Decision, session: Session) -> frozenset[str]:

@@ -58,3 +58,27 @@ def test_tools_that_were_not_allowed_are_neither_shown_nor_run(here: Here, loopb
     shown = [tool["function"]["name"] for tool in server.requests[0]["tools"]]
     assert sorted(shown) == ["grep", "read_file"]
     assert not Path("new.txt").exists()
+
+
+def test_a_look_that_changes_something_after_all_is_held_back(here: Here) -> None:
+    """A repository can make `git status` run its own program: behind the wall, and to no effect."""
+    build = "git init -q . && echo x > kept.txt"
+    model = script({"call": {"run_bash": {"command": build}}}, {"say": "Built."})
+    assert here("-p", "--mode", "dangerouslySkipPermissions", "--model", model, "x").code == 0
+    config = Path(".git/config")
+    config.write_text(config.read_text() + '\tfsmonitor = "touch planted.txt #"\n')
+    look = script({"call": {"run_bash": {"command": "git status --short"}}}, {"say": "Looked."})
+    ran = here("-p", "--model", look, "--output-format", "json", "x")
+    assert (ran.code, ran.json["permission_denials"]) == (0, [])
+    assert ran.json["held_back"] == ["planted.txt"]
+    assert ran.json["files_changed"] == []
+    assert not Path("planted.txt").exists()
+
+
+def test_git_itself_looks_at_a_repository_without_changing_it(here: Here) -> None:
+    build = "git init -q . && echo x > a && git add a && echo y > a"
+    model = script({"call": {"run_bash": {"command": build}}}, {"say": "Built."})
+    assert here("-p", "--mode", "dangerouslySkipPermissions", "--model", model, "x").code == 0
+    looks = [{"run_bash": {"command": f"git {verb}"}} for verb in ("status", "diff", "log --oneline")]
+    ran = here("-p", "--model", script({"calls": looks}, {"say": "x"}), "--output-format", "json", "x")
+    assert (ran.json["permission_denials"], ran.json["held_back"], ran.json["files_changed"]) == ([], [], [])

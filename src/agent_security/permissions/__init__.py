@@ -187,8 +187,8 @@ def mode_verdict(
     if effect is Effect.WRITE:
         asked = ModeVerdict(Verdict.ASK, "ask_write", f"changes {subject or 'a file'}")
         return _RUN if mode is Mode.ACCEPT_EDITS else asked
-    if read_only:
-        return ModeVerdict(Verdict.ALLOW, "read_only_command")
     if confined:
         return ModeVerdict(Verdict.ALLOW, "sandboxed")
+    if read_only:
+        return ModeVerdict(Verdict.ALLOW, "read_only_command")
     return ModeVerdict(Verdict.ASK, "ask_execute", f"runs {subject or 'a command'}")

@@ -18,6 +18,8 @@ COMMAND_ENV = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
+    # looking at a repository is no change of it: no refreshed index in the change sets
+    "GIT_OPTIONAL_LOCKS": "0",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": f"{HOME}/.gitconfig",
     "PIP_NO_INPUT": "1",
@@ -169,7 +171,7 @@ def for_git(place: Place, workspace: str, beside: str) -> Line:
 
 
 def git_env() -> dict[str, str]:
-    return bare_env() | COMMAND_ENV | {"GIT_CONFIG_GLOBAL": "/run/gitconfig", "GIT_OPTIONAL_LOCKS": "0"}
+    return bare_env() | COMMAND_ENV | {"GIT_CONFIG_GLOBAL": "/run/gitconfig"}
 
 
 # --- the home inside --------------------------------------------------------------------------------
