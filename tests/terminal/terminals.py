@@ -30,7 +30,11 @@ class Terminal:
         self._tmux("-u", "-f", "/dev/null", "new-session", "-d", *size, *settings, command)
 
     def _tmux(self, *args: str) -> str:
-        ran = subprocess.run(["tmux", "-S", self._socket, *args], capture_output=True, text=True, check=False)
+        # tmux runs its command by $SHELL, and else by the account's shell, which may let nobody in
+        env = os.environ | {"SHELL": "/bin/sh"}
+        ran = subprocess.run(
+            ["tmux", "-S", self._socket, *args], capture_output=True, text=True, check=False, env=env
+        )
         if ran.returncode:
             raise RuntimeError(ran.stderr.strip())
         return ran.stdout
