@@ -127,7 +127,8 @@ def terminal(
         line = f"export TERM={more_env.get('TERM', 'screen')}; cd {shlex.quote(str(project))} && "
         line += f"{PROGRAM} --model {told} {args}; echo exit code: $?; "
         line += f'as() {{ {PROGRAM} "$@"; }}; {then} echo all done; read -r _'
-        opened = Terminal(folder, f"exec bash --noprofile --norc -c {shlex.quote(line)}", env | more_env, width)
+        command = f"exec bash --noprofile --norc -c {shlex.quote(line)}"
+        opened = Terminal(folder, command, env | more_env, width)
         try:
             yield opened
         finally:
