@@ -17,7 +17,7 @@ demo: $(VENV)/ready ## watch a hostile model fail, on a sample project behind a 
 	@$(BIN)/agent-security demo
 
 test: $(VENV)/ready ## the fast suite: no root, no engine, no browser
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not engine and not browser and not slow"
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not engine and not browser and not slow and not terminal"
 
 test-all: $(VENV)/ready lint ## everything: engine, browser, root and ordinary user
 	@scripts/test-all $(VENV) $(JOBS)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from terminals import Terminal, alive, below, missing, terminal
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+pytestmark = [pytest.mark.terminal, pytest.mark.skipif(bool(missing()), reason=missing())]
 
 CHOICES = "[n]"
 LONG = {"call": {"run_bash": {"command": "touch made.txt; sleep 61"}}}
